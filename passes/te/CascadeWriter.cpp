@@ -209,16 +209,16 @@ private:
         moved.push_back(moveMoment(c, a, block.getArgument(c.count), d, [&](unsigned q) { return block.getArgument(q); }));
         continue;
       }
+      IRMapping mapping;
       Value zero = constant(types_[k], 0), by;
       if (c.motion == Motion::Power) {
         by = power(over(x, y), c.power);
       } else {
-        IRMapping mapping;
         by = exponential(c, x, y, mapping);
       }
       Value isZero = isEqual(a, zero), sum = a;
       if (c.motion == Motion::Exponential && c.power > 0) {
-        Value d = times(minus(x, y), constant(types_[k], c.shift));
+        Value d = times(minus(asMember(c, x, mapping), asMember(c, y, mapping)), constant(types_[k], c.shift));
         for (unsigned q = 0, binomial = 1; q < c.power; binomial = binomial * (c.power - q) / (q + 1), ++q) {
           Value lower = block.getArgument(c.lower[q]);
           isZero = arith::AndIOp::create(b_, loc(), isZero, isEqual(lower, zero));

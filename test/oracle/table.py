@@ -160,7 +160,7 @@ ROWS += [
     ("two steps back, of integers", "x: i32[N]) -> (y: i32[N]", "let f[t] = f.pad(1)[t - 1] + f.pad(0)[t - 2] + x[t] y[t] = f[t]",
      {"x": ([5], [0] * 5)}, {"y": [1, 1, 2, 3, 5]}),
     ("from the end", "x: f32[N]) -> (y: f32[N]", "y[t] = y.pad(0)[t + 1] + x[t]", {"x": X}, {"y": [7.0, 6.0, 4.0]}),
-    ("from what is defined before", "x: f32[N]) -> (y: f32[N]", "y[0] = 8 y[t] = y[t - 1] * 0.5 + x[t] where t in 1:N", {"x": X}, {"y": [8.0, 6.0, 7.0]}),
+    ("from what is defined before", "x: f32[N]) -> (y: f32[N]", "require N > 0 y[0] = 8 y[t] = y[t - 1] * 0.5 + x[t] where t in 1:N", {"x": X}, {"y": [8.0, 6.0, 7.0]}),
     ("read as it is stored", "x: f16[N]) -> (y: f16[N]", "y[t] = y.pad(2048)[t - 1] + x[t]", {"x": ([2], [1.0, 1.0])}, {"y": [2048.0, 2048.0]}),
 ]
 
