@@ -166,11 +166,12 @@ private:
         index = family.parallel.size();
         family.parallel.push_back({r.getIndices()[d], r.getExtents().getResult(d)});
       }
-    return conditionOf(r, indices) == conditionOf(first, family.indicesOf[first]) ? std::optional(indices) : std::nullopt;
+    unsigned count = family.parallel.size();
+    return conditionOf(r, indices, count) == conditionOf(first, family.indicesOf[first], count) ? std::optional(indices) : std::nullopt;
   }
 
-  /// Its condition as constraints over the family's indices, the reduced ones first.
-  static std::set<std::pair<const void *, bool>> conditionOf(ReduceOp r, ArrayRef<unsigned> indices) {
+  /// Its condition as constraints over the family's indices, the reduced ones first and then `count` parallel ones.
+  static std::set<std::pair<const void *, bool>> conditionOf(ReduceOp r, ArrayRef<unsigned> indices, unsigned count) {
     std::set<std::pair<const void *, bool>> constraints;
     std::optional<IntegerSet> set = r.getCondition();
     unsigned reduced = r.getNumDims() - r.getNumParallel();
@@ -181,7 +182,8 @@ private:
       by.push_back(getAffineDimExpr(d, r.getContext()));
     for (unsigned i = 0; set && i < set->getNumConstraints(); ++i)
       constraints.insert(
-          {simplifyAffineExpr(set->getConstraint(i).replaceDims(by), 64, set->getNumSymbols()).getAsOpaquePointer(), set->isEq(i)});
+          {simplifyAffineExpr(set->getConstraint(i).replaceDims(by), reduced + count, set->getNumSymbols()).getAsOpaquePointer(),
+           set->isEq(i)});
     return constraints;
   }
 
@@ -311,9 +313,8 @@ private:
     members = left;
   }
 
-  /// Gives the chain the indices of its members, the parallel ones in the order of the member that has most; which dim of the domain
-  /// each index of the family becomes.
-  static SmallVector<unsigned> setDomain(Family &family, Chain &chain) {
+  /// Gives the chain the indices of its members, the parallel ones in the order of the member that has most.
+  static void setDomain(Family &family, Chain &chain) {
     ReduceOp most = *llvm::max_element(family.members, [](ReduceOp a, ReduceOp b) { return a.getNumParallel() < b.getNumParallel(); });
     SmallVector<unsigned> order(family.indicesOf[most]), dimOf(family.parallel.size());
     for (ReduceOp r : family.members)
@@ -344,7 +345,6 @@ private:
     chain.domain.extents = AffineMap::get(0, symbols, extents, most.getContext());
     if (std::optional<IntegerSet> set = most.getCondition())
       chain.domain.condition = IntegerSetAttr::get(set->replaceDimsAndSymbols(by, {}, chain.dims, symbols));
-    return dimOf;
   }
 
   /// The bodies of all members in one block, in which equal values are one.
