@@ -228,14 +228,20 @@ bool Parser::parseLet(Statement &s) {
   return (s.value = parseExpr()) && parseWhere(s);
 }
 
-bool Parser::parseRequire(Statement &s) {
-  s.kind = Statement::Require;
-  take();
+bool Parser::parseCondition(Statement &s) {
   const char *begin = peek().text.begin();
   s.value = parseExpr();
   if (!s.value)
     return false;
   s.sourceText = StringRef(begin, tokens[pos - 1].text.end() - begin);
+  return true;
+}
+
+bool Parser::parseRequire(Statement &s) {
+  s.kind = Statement::Require;
+  take();
+  if (!parseCondition(s))
+    return false;
   if (at(Tok::Assign)) {
     diags.error(peek().loc) << "'=' defines something; a 'require' compares with '=='";
     return false;
@@ -246,11 +252,8 @@ bool Parser::parseRequire(Statement &s) {
 bool Parser::parseAssert(Statement &s) {
   s.kind = Statement::Assert;
   take();
-  const char *begin = peek().text.begin();
-  s.value = parseExpr();
-  if (!s.value)
+  if (!parseCondition(s))
     return false;
-  s.sourceText = StringRef(begin, tokens[pos - 1].text.end() - begin);
   if (accept(Tok::Comma)) {
     if (!at(Tok::String))
       return fail("the assertion's text in quotes behind ','");

@@ -79,6 +79,8 @@ private:
   void parseBody(Definition &d, bool allowValue);
   bool parseStatement(Statement &s);
   bool parseLet(Statement &s);
+  /// What a statement asks for, with its text.
+  bool parseCondition(Statement &s);
   bool parseRequire(Statement &s);
   bool parseAssert(Statement &s);
   bool atAssert() const;

@@ -102,8 +102,8 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   return chained < first / target.productRate + second / target.productRate + traffic + launches * target.partRates.launch;
 }
 
-/// `second`, of `statement`, as the product of a chain : each index of s is one of the statement's rows,
-/// of its batch, or what it sums, each once.
+/// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
+/// each once.
 std::optional<ProductChain> matchChain(Operation *statement, const Contraction &second, const Target &target) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(second);
   if (!form || (!form->aInRegisters && !form->bInRegisters) || second.k.size() != 1)

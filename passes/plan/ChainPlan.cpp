@@ -10,8 +10,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-/// Barriers, and what slots are rounded up to.
-constexpr int64_t kBesideSlots = 4096;
 /// Of the 16-bit operands: a line of 128 bytes, and the most of a row that stays in slots.
 constexpr int64_t kBytes = 2, kLine = 64, kMostSummed = 256;
 /// Registers of a warp that fills one ring with the next box along an index every time.
@@ -148,6 +146,11 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, Arra
   return false;
 }
 
+void Scheduler::fitPart(LaunchPlan &p, int64_t columns) {
+  while (columns % std::min(columns, p.part) || p.part > columns)
+    p.part /= 2;
+}
+
 bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
   const ProductChain &chain = chains.front();
   int64_t m = tileProduct(p, chain.rows(), second), n = 0, j = p.tiles[second[chain.walked]];
@@ -164,8 +167,7 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef
       !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))
     return false;
   int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
-  while (n % std::min(n, p.part) || p.part > n)
-    p.part /= 2;
+  fitPart(p, n);
   int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - m * p.part * kBytes * std::min<int64_t>(2, n / p.part);
   p.stages = std::min<int64_t>(left / each, kMostStages);
   return p.part >= 16 && p.stages >= 2;

@@ -10,8 +10,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-/// Barriers, and what slots are rounded up to.
-constexpr int64_t kBesideSlots = 4096;
 /// Of 16-bit operands.
 constexpr int64_t kBytes = 2;
 } // namespace
@@ -78,8 +76,7 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   for (const SetReader &r : set.readers)
     if (!bring(r.op, r.other(), r.columns(), r.product.k))
       return false;
-  while (n % std::min(n, p.part) || p.part > n)
-    p.part /= 2;
+  fitPart(p, n);
   auto stagesBeside = [&](int64_t part) {
     int64_t staged = m * part * kBytes * std::min<int64_t>(2, n / part) * int64_t(set.readers.size());
     return (target_.maxSharedPerBlock - kBesideSlots - once - staged) / each;

@@ -21,6 +21,9 @@
 
 namespace kernelc::te {
 
+/// Bytes of a block's shared memory beside its slots: barriers, and what slots are rounded up to.
+inline constexpr int64_t kBesideSlots = 4096;
+
 class Scheduler {
 public:
   /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
@@ -165,6 +168,8 @@ private:
   bool assignSummed(LaunchPlan &p, int64_t index);
   /// A cascade over what a product makes, round by round. `dims`: the product's launch indices.
   bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
+  /// Halves the part of an epilogue until it divides `columns`.
+  static void fitPart(LaunchPlan &p, int64_t columns);
   /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
   /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
   bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second,

@@ -17,9 +17,6 @@ namespace kernelc::te {
 
 namespace {
 
-/// Barriers, and what slots are rounded up to.
-constexpr int64_t kBesideSlots = 4096;
-
 /// Of a launch's tile, in which a schedule may enlarge some index yet.
 constexpr int64_t kMostPoints = int64_t(1) << 30;
 

@@ -102,6 +102,14 @@ private:
     return block;
   }
 
+  /// A region of points: the first `indices` of the chain's dims, and the components.
+  Block &openOver(Region &region, unsigned indices, IRMapping &mapping) {
+    Block &block = open(region, indices, 1);
+    for (unsigned d = 0; d < indices; ++d)
+      mapping.map(chain_.block->getArgument(d), block.getArgument(d));
+    return block;
+  }
+
   Value constant(Type type, double v) { return arith::ConstantOp::create(b_, loc(), cast<TypedAttr>(b_.getFloatAttr(type, v))); }
   Value isEqual(Value x, Value y) { return arith::CmpFOp::create(b_, loc(), arith::CmpFPredicate::OEQ, x, y); }
   Value either(Value x, Value y) { return arith::OrIOp::create(b_, loc(), x, y); }
@@ -149,10 +157,8 @@ private:
 
   void writeElement(CascadeOp op) {
     OpBuilder::InsertionGuard guard(b_);
-    Block &block = open(op.getElement(), chain_.dims, 1);
     IRMapping mapping;
-    for (unsigned d = 0; d < chain_.dims; ++d)
-      mapping.map(chain_.block->getArgument(d), block.getArgument(d));
+    Block &block = openOver(op.getElement(), chain_.dims, mapping);
     auto component = [&](unsigned k) { return block.getArgument(chain_.dims + k); };
     for (const Component &c : s_.components) {
       if (c.motion == Motion::Power)
@@ -242,10 +248,8 @@ private:
 
   void writeFinalize(CascadeOp op) {
     OpBuilder::InsertionGuard guard(b_);
-    Block &block = open(op.getFinalize(), chain_.parallel, 1);
     IRMapping mapping;
-    for (unsigned d = 0; d < chain_.parallel; ++d)
-      mapping.map(chain_.block->getArgument(d), block.getArgument(d));
+    Block &block = openOver(op.getFinalize(), chain_.parallel, mapping);
     auto component = [&](unsigned k) { return block.getArgument(chain_.parallel + k); };
     SmallVector<Value> results;
     for (unsigned k = 0; k < types_.size(); ++k)

@@ -8,6 +8,12 @@ using namespace mlir;
 
 namespace kernelc {
 
+bool usesAny(Operation &op, llvm::function_ref<bool(Value)> isOne) {
+  return op
+      .walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isOne) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
 static OpOperand &yieldedFor(BlockArgument carried) {
   auto loop = cast<scf::ForOp>(carried.getOwner()->getParentOp());
   return *loop.getTiedLoopYieldedValue(carried);

@@ -6,6 +6,9 @@
 
 namespace kernelc {
 
+/// Whether `op`, or what stands in it, uses a value that `isOne` holds for.
+bool usesAny(mlir::Operation &op, llvm::function_ref<bool(mlir::Value)> isOne);
+
 /// Lets `loop` carry further values, `inits` before it; what it yields for them is still to be set
 /// (setCarried), until then they stay as they are. `loop` becomes the new loop. Fails where the loop
 /// cannot be rewritten.

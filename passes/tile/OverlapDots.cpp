@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/index/Affine.h"
+#include "passes/tile/Carried.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -26,11 +27,7 @@ struct RoundOfDot {
 
 /// Whether `op` or what stands in it uses a value that `loop` carries.
 bool usesCarried(scf::ForOp loop, Operation &op) {
-  auto isCarried = [&](Value v) { return llvm::is_contained(loop.getRegionIterArgs(), v); };
-  return op
-      .walk(
-          [&](Operation *inner) { return llvm::any_of(inner->getOperands(), isCarried) ? WalkResult::interrupt() : WalkResult::advance(); })
-      .wasInterrupted();
+  return usesAny(op, [&](Value v) { return llvm::is_contained(loop.getRegionIterArgs(), v); });
 }
 
 RoundOfDot findRound(scf::ForOp loop) {

@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/tile/Carried.h"
 
 using namespace mlir;
 
@@ -98,28 +98,14 @@ private:
     return op && op->getBlock() == &body_ && llvm::any_of(op->getOperands(), [&](Value operand) { return isMadeOf(operand, arg); });
   }
 
-  bool uses(Operation &op, llvm::function_ref<bool(Operation *)> isOne) {
-    return op
-        .walk([&](Operation *inner) {
-          return llvm::any_of(inner->getOperands(),
-                              [&](Value v) {
-                                Operation *def = v.getDefiningOp();
-                                return def && isOne(def);
-                              })
-                     ? WalkResult::interrupt()
-                     : WalkResult::advance();
-        })
-        .wasInterrupted();
+  static bool uses(Operation &op, llvm::function_ref<bool(Operation *)> isOne) {
+    return usesAny(op, [&](Value v) { return v.getDefiningOp() && isOne(v.getDefiningOp()); });
   }
 
   bool usesCarriedSum(Operation &op) {
-    auto isSum = [&](Value v) {
-      auto arg = dyn_cast<BlockArgument>(v);
-      return arg && llvm::any_of(round_.seconds, [&](Second &s) { return loop_.getRegionIterArg(s.carried) == arg; });
-    };
-    return op
-        .walk([&](Operation *inner) { return llvm::any_of(inner->getOperands(), isSum) ? WalkResult::interrupt() : WalkResult::advance(); })
-        .wasInterrupted();
+    return usesAny(op, [&](Value v) {
+      return llvm::any_of(round_.seconds, [&](Second &s) { return Value(loop_.getRegionIterArg(s.carried)) == v; });
+    });
   }
 
   /// Puts every operation into its list. False where an order would be lost.

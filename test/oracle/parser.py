@@ -128,18 +128,23 @@ class Parser:
             raise KcError(f"unknown type '{name}'")
         return name
 
-    def function(self):
-        name = self.name()
-        indices = self.listed("]", self.name) if self.accept("[") else []
-        self.expect("(")
-        params = self.listed(")", self.formal)
-        result = self.type() if self.accept("->") else None
+    def body(self):
+        """`{ let .. expression }`."""
         self.expect("{")
         lets = []
         while self.peek().text == "let":
             lets.append(self.statement())
         value = self.expression()
         self.expect("}")
+        return lets, value
+
+    def function(self):
+        name = self.name()
+        indices = self.listed("]", self.name) if self.accept("[") else []
+        self.expect("(")
+        params = self.listed(")", self.formal)
+        result = self.type() if self.accept("->") else None
+        lets, value = self.body()
         return tree.Function(name, indices, params, result, lets, value)
 
     def fields(self):
@@ -163,12 +168,7 @@ class Parser:
         params = self.listed(")", param)
         self.expect("identity")
         identity = self.expression()
-        self.expect("{")
-        lets = []
-        while self.peek().text == "let":
-            lets.append(self.statement())
-        value = self.expression()
-        self.expect("}")
+        lets, value = self.body()
         return tree.Reducer(name, params, fields, identity, lets, value)
 
     def any_order(self):
