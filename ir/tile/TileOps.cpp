@@ -7,6 +7,8 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -252,6 +254,22 @@ static LogicalResult verifyStates(Operation *op, te::Combiner kind, std::optiona
   if (!state || TypeRange(combine.front().getArgumentTypes()) != TypeRange(twice) || state.getValues().getTypes() != TypeRange(types))
     return op->emitOpError() << "[C3] must have an identity of the " << types.size()
                              << " components, and a region that takes them twice and ends in tile.state of them";
+  return success();
+}
+
+LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter &rewriter) {
+  SplatElementsAttr splat;
+  bool keepsNan = op.getKind() == te::Combiner::Sum || op.getKind() == te::Combiner::Max || op.getKind() == te::Combiner::Min;
+  if (!keepsNan)
+    return failure();
+  auto spread = op.getInputs()[0].getDefiningOp<BroadcastOp>();
+  if (!matchPattern(spread ? spread.getInput() : op.getInputs()[0], m_Constant(&splat)))
+    return failure();
+  auto element = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>());
+  if (!element || !element.getValue().isNaN())
+    return failure();
+  auto type = cast<ShapedType>(op.getResult(0).getType());
+  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, SplatElementsAttr::get(type, Attribute(element)));
   return success();
 }
 

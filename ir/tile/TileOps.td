@@ -367,6 +367,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$combine);
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1; // a sum or an extreme of NaN everywhere
   let assemblyFormat = [{
     $kind $inputs `dims` $dims (`from` $identity^)? attr-dict `:` type($inputs) `->` type($results) ($combine^)?
   }];

@@ -412,8 +412,11 @@ std::optional<Contraction> classify(const Summation &sum, Contraction c) {
     int64_t tile = findUniformTile(c.where, d);
     return tile == 0 || tile >= kSmallestBlock;
   };
-  if (c.where && !(llvm::any_of(c.m, inBlocks) && llvm::any_of(c.n, inBlocks) && llvm::any_of(c.k, inBlocks)))
-    return std::nullopt;
+  if (c.where && !(llvm::any_of(c.m, inBlocks) && llvm::any_of(c.n, inBlocks) && llvm::any_of(c.k, inBlocks))) {
+    if (!llvm::all_of(splitConjuncts(c.where), [](Value part) { return findLinearBound(part).has_value(); }))
+      return std::nullopt;
+    c.where = {};
+  }
   // The first factor carries the earlier output index, so that rows of the
   // accumulator are rows of the output.
   if (c.m.back() > c.n.back())

@@ -40,9 +40,10 @@ struct Contraction {
   /// What of it speaks of no reduced index (`j <= i`): where it does not hold the result is zero.
   std::optional<mlir::IntegerSet> resultWhere;
   /// A condition on data that picks blocks of the product (`mask[k // 64, j // 64] != 0`), a
-  /// scalar inside the body: where it does not hold nothing is summed. Null without one.
+  /// scalar inside the body: where it does not hold nothing is summed. Null without one, and where it only bounds points
+  /// one by one (`k < n[i]`).
   mlir::Value where;
-  /// What of `where` tells the points of a block apart (`off[g] <= i`), shared out too.
+  /// What of the condition on data tells the points of a block apart (`off[g] <= i`), shared out too.
   llvm::SmallVector<mlir::Value> aMask, bMask;
 
   bool isAMasked() const { return aWhere || !aMask.empty(); }
@@ -87,8 +88,8 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// Of several pairs of factors that is the one whose tiles lie best in memory (`x[i, j, k] * b[j, r] * c[k, r]`: x and c, summed
 /// over k, times b). Each constraint of its condition must concern one factor's
 /// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
-/// at least 8 points along some row, column and reduced index, or whose data is and which bound
-/// one factor's indices by it. None is one that streams an operand (kStreamed).
+/// at least 8 points along some row, column and reduced index, or that bound one factor's indices by data. None is one that streams an
+/// operand (kStreamed).
 std::optional<Contraction> findContraction(ReduceOp reduce);
 /// The same of component `component`, whose factors may use what earlier components have come to (`exp(s[i, j] - max[i]) * v[j, d]`).
 std::optional<Contraction> findContraction(CascadeOp cascade, unsigned component);

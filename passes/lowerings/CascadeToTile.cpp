@@ -22,11 +22,14 @@ public:
   using Values = SmallVector<Value>;
   using Loops = llvm::function_ref<Values(Values, llvm::function_ref<Values(Values)>)>;
   using Merge = llvm::function_ref<Value(Combiner, Value)>;
+  using Where = std::function<Value(Value, BodyToTiles &)>;
   /// Component k's state and a round of its product; null after a diagnostic. Null for a component that is no product.
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
-  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Location loc)
-      : b_(b), c_(context), op_(op), dims_(dims), products_(products), loc_(loc), reduced_(dims.drop_front(op.getNumParallel())) {
+  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Where where,
+                 Location loc)
+      : b_(b), c_(context), op_(op), dims_(dims), products_(products), where_(std::move(where)), loc_(loc),
+        reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
       SmallVector<int64_t> own = ownIndices(k);
@@ -100,7 +103,7 @@ private:
     BodyToTiles body(b_, c_, op_, dims_);
     Value condition = op_.getCondition() ? body.evaluateSet(*op_.getCondition(), loc_) : Value();
     if (op_.getYield().getCondition())
-      condition = body.conjunction(condition, body.evaluate(op_.getYield().getCondition()), loc_);
+      condition = body.conjunction(condition, where_(op_.getYield().getCondition(), body), loc_);
     condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
     Values next;
     for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
@@ -117,15 +120,26 @@ private:
 
   /// Component k of the tile's points, combined with `moved`, what there was before it, if anything.
   Value addTerms(unsigned k, BodyToTiles &body, Value condition, Value moved) {
-    Value term = body.evaluate(op_.getElementValue(k));
+    Value term = termsOf(k, op_.getElementValue(k), body, condition);
+    return term && moved ? combine(k, moved, term) : term;
+  }
+
+  /// The points that count of `element`, in one state for the tile where the block has one.
+  Value termsOf(unsigned k, Value element, BodyToTiles &body, Value condition) {
+    // What chooses for all points alike chooses between what they come to.
+    auto select = element.getDefiningOp<arith::SelectOp>();
+    if (select && oneState_ && findSupport(select.getCondition(), op_.getNumDims()).find_next(op_.getNumParallel() - 1) < 0) {
+      Value choice = body.evaluate(select.getCondition());
+      Value x = termsOf(k, select.getTrueValue(), body, condition), y = termsOf(k, select.getFalseValue(), body, condition);
+      return choice && x && y ? arith::SelectOp::create(b_, loc_, body.broadcast(choice, kept_[k]), x, y).getResult() : Value();
+    }
+    Value term = body.evaluate(element);
     if (!term)
       return term;
     term = body.broadcast(term, full_[k]);
     if (condition)
       term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
-    if (oneState_)
-      term = reduce(k, term);
-    return moved ? combine(k, moved, term) : term;
+    return oneState_ ? reduce(k, term) : term;
   }
 
   /// What the states of all points, or of all blocks, come to, component by component: each is moved to what they have in common.
@@ -147,6 +161,7 @@ private:
   CascadeOp op_;
   ArrayRef<int64_t> dims_;
   ArrayRef<Round> products_; ///< per component
+  Where where_;              ///< the tile of a condition on data
   Location loc_;
   ArrayRef<int64_t> reduced_;
   SmallVector<int64_t> sorted_;
@@ -173,7 +188,8 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     if ((contractions[k] = findContraction(op, k)))
       products[k] = [this, op, k, dims, loc, &c = *contractions[k], f = dotForm(Summation(op, k), *contractions[k], dims)](
                         BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
-  CascadeEmitter emitter(b_, c_, op, dims, products, loc);
+  auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
+  CascadeEmitter emitter(b_, c_, op, dims, products, where, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
@@ -190,8 +206,10 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);
   };
+  findDataSpans(op, dims, inLaunch ? open_ : ArrayRef<int64_t>(loops), loc);
   std::optional<Values> finals =
       emitter.run(inLaunch || !loops.empty(), walk, shares ? CascadeEmitter::Merge(merge) : CascadeEmitter::Merge());
+  clearDataSpans();
   if (!finals || !ok)
     return failure();
   BodyToTiles last(b_, c_, op, dims.take_front(op.getNumParallel()));

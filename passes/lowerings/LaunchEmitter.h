@@ -82,8 +82,17 @@ private:
   std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
                                                llvm::ArrayRef<int64_t> open, mlir::Location loc);
   /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
-  /// by launch index, for findSpan. Conditions that hold wherever the loops come then are in `implied_`.
-  void findDataSpans(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
+  /// by launch index, for findSpan. Bounds that are one number for all these results are in `tileBounds_`. `together`: threads wait
+  /// for each other in a round, so each has to know by itself how many there are: such bounds alone are taken.
+  void findDataSpans(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc,
+                     bool together = true);
+  void clearDataSpans() {
+    dataSpans_.clear();
+    tileBounds_.clear();
+  }
+  /// A condition of the body, with tile bounds as comparisons of indices; null where it holds wherever the loops come. `body` has
+  /// such a bound's tile from then on, too.
+  mlir::Value evaluateWhere(mlir::Value condition, BodyToTiles &body, mlir::Location loc);
   /// Whether some result of the current tile has a segment, where those without one are in place already; null elsewhere.
   mlir::Value hasSomeRound(te::ReduceOp op, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
   mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
@@ -261,8 +270,14 @@ private:
     mlir::Value begin, end; ///< null where nothing is known
   };
   llvm::DenseMap<int64_t, DataSpan> dataSpans_;
-  llvm::SmallPtrSet<const void *, 4> implied_;
-  mlir::Value rank_; ///< of this block in a cluster that shares an index out
+  /// A part of a condition on data: points count from `limit` on, where it is a low end, or before it.
+  struct TileBound {
+    int64_t index; ///< the launch's
+    mlir::Value limit;
+    bool isLow;
+  };
+  llvm::DenseMap<mlir::Value, TileBound> tileBounds_; ///< by the part's value in the body
+  mlir::Value rank_;                                  ///< of this block in a cluster that shares an index out
 };
 
 } // namespace kernelc

@@ -59,6 +59,8 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
   Carried &first = sums.front();
   bool walkAlike = llvm::all_of(sums, [&](Carried &s) { return s.op.getCondition() == first.op.getCondition() && s.dims == first.dims; });
   bool ok = true;
+  if (sums.size() == 1)
+    findDataSpans(first.op, first.dims, l_.loops, first.loc);
   SmallVector<Value> ends =
       roundsLoop(l_.loops, walkAlike ? first.op.getCondition() : std::nullopt, first.dims, start, first.loc, l_.loops.size(), nullptr, 1,
                  [&](ValueRange carried) {
@@ -78,6 +80,7 @@ LogicalResult LaunchEmitter::emitInLoop(ArrayRef<size_t> members) {
                    return next;
                  });
   open_ = {};
+  clearDataSpans();
   for (size_t n : members)
     if (!isCarried(n))
       forget(n);

@@ -98,10 +98,9 @@ Value LaunchEmitter::boundOf(Value data, const LinearBound &bound, int64_t index
   return arith::IndexCastOp::create(b_, loc, b_.getIndexType(), data);
 }
 
-void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<int64_t> loops, Location loc) {
-  dataSpans_.clear();
-  implied_.clear();
-  Value condition = op.getYield().getCondition();
+void LaunchEmitter::findDataSpans(Operation *op, ArrayRef<int64_t> dims, ArrayRef<int64_t> loops, Location loc, bool together) {
+  clearDataSpans();
+  Value condition = getYield(op).getCondition();
   if (!condition || loops.empty())
     return;
   BodyToTiles body(b_, c_, op, dims);
@@ -113,7 +112,7 @@ void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<
     // An index that a loop walks, against data that is there before it.
     if (!d || !llvm::is_contained(loops, dims[d.getPosition()]) || bound->relation == arith::CmpIPredicate::eq)
       continue;
-    llvm::BitVector support = findSupport(bound->bound, op.getNumDims());
+    llvm::BitVector support = findSupport(bound->bound, dims.size());
     if (llvm::any_of(support.set_bits(), [&](unsigned s) { return llvm::is_contained(loops, dims[s]); }))
       continue;
     Value limit = body.evaluate(bound->bound);
@@ -129,8 +128,8 @@ void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<
     for (auto [i, n] : llvm::enumerate(type.getShape()))
       if (n > 1)
         wide.push_back(int64_t(i));
-    if (wide.empty() && l_.tiles[dims[d.getPosition()]] == 1)
-      implied_.insert(part.getAsOpaquePointer());
+    if (together && !wide.empty())
+      continue;
     if (!wide.empty()) { // what all results of the tile need; those beyond the extents need nothing
       Combiner kind = isLow ? Combiner::Min : Combiner::Max;
       if (Value inside = body.inside(wide, loc)) {
@@ -142,11 +141,34 @@ void LaunchEmitter::findDataSpans(ReduceOp op, ArrayRef<int64_t> dims, ArrayRef<
     }
     Value scalar = boundOf(tile::ElementOp::create(b_, loc, b_.getI64Type(), limit), *bound, dims[d.getPosition()], loc);
     DataSpan &span = dataSpans_[dims[d.getPosition()]];
+    if (wide.empty())
+      tileBounds_[part] = {dims[d.getPosition()], scalar, isLow};
     if (isLow)
       span.begin = span.begin ? arith::MaxSIOp::create(b_, loc, span.begin, scalar).getResult() : scalar;
     else
       span.end = span.end ? arith::MinSIOp::create(b_, loc, span.end, scalar).getResult() : scalar;
   }
+}
+
+Value LaunchEmitter::evaluateWhere(Value condition, BodyToTiles &body, Location loc) {
+  Value all;
+  for (Value part : tileBounds_.empty() ? SmallVector<Value>{condition} : splitConjuncts(condition)) {
+    auto bound = tileBounds_.find(part);
+    if (bound == tileBounds_.end()) {
+      all = body.conjunction(all, body.evaluate(part), loc);
+      continue;
+    }
+    auto [index, limit, isLow] = bound->second;
+    if (l_.tiles[index] == 1)
+      continue;
+    auto type = RankedTensorType::get(body.shapeOf(index), b_.getIndexType());
+    Value at = tile::IndexOp::create(b_, loc, type, index, c_.offsets[index]),
+          end = body.broadcast(body.scalarTile(limit, loc), type.getShape());
+    Value holds = arith::CmpIOp::create(b_, loc, isLow ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt, at, end);
+    body.bind(part, holds);
+    all = body.conjunction(all, holds, loc);
+  }
+  return all;
 }
 
 SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optional<IntegerSet> set, ArrayRef<int64_t> dims,
@@ -223,7 +245,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
   bool walksOthers = picked < k.size();
   unsigned symbols = l_.extents.getNumSymbols();
   Value begin, end;
-  if (set)
+  if (set || dataSpans_.contains(k.front()))
     std::tie(begin, end) = findSpan(set, dims, k.front(), k, loc);
   if (begin && matchPattern(begin, m_Zero()))
     begin = {};

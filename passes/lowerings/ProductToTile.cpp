@@ -157,10 +157,14 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
     llvm::BitVector support = findSupport(c.where, op.getNumDims());
     auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
     picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
+  } else {
+    findDataSpans(op, dims, walked, loc);
   }
-  return roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk,
-                    [&](ValueRange acc) { return SmallVector<Value>{round(acc.front())}; })
-      .front();
+  Value out = roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk, [&](ValueRange acc) {
+                return SmallVector<Value>{round(acc.front())};
+              }).front();
+  clearDataSpans();
+  return out;
 }
 
 Value LaunchEmitter::pointsLeft(ArrayRef<int64_t> k, Location loc) {

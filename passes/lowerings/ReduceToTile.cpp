@@ -59,9 +59,8 @@ SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dim
   // A step of a sum of products is one fused multiply-add.
   auto product = yielded.getDefiningOp<arith::MulFOp>();
   Value condition = op.getCondition() ? body.evaluateSet(*op.getCondition(), loc) : Value();
-  for (Value part : implied_.empty() ? SmallVector<Value>{op.getYield().getCondition()} : splitConjuncts(op.getYield().getCondition()))
-    if (part && !implied_.contains(part.getAsOpaquePointer()))
-      condition = body.conjunction(condition, body.evaluate(part), loc);
+  if (Value where = op.getYield().getCondition())
+    condition = body.conjunction(condition, evaluateWhere(where, body, loc), loc);
   // The dims in which points of the tile may lie outside what is reduced.
   Value inside = body.inside(reduced, loc);
   auto isNeutralOutside = [&](Value tile) {
@@ -122,7 +121,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
       identity.push_back(identityTile(op.getKind(), RankedTensorType::get(full, b_.getIndexType()), loc));
   }
   bool ok = true;
-  findDataSpans(op, dims, loops, loc);
+  findDataSpans(op, dims, loops, loc, /*together=*/false);
   OpBuilder::InsertionGuard guard(b_);
   if (Value some = hasSomeRound(op, loops, loc)) // what is in place already stays there
     b_.setInsertionPoint(scf::IfOp::create(b_, cu::unnamed(loc), some, false).thenBlock()->getTerminator());
@@ -132,7 +131,7 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     ok &= !next.empty();
     return ok ? next : carried;
   });
-  dataSpans_.clear();
+  clearDataSpans();
   if (!ok)
     return failure();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));

@@ -110,10 +110,20 @@ Value LaunchEmitter::holdEverywhere(Operation *op, std::optional<IntegerSet> whe
   Location loc = cu::unnamed(op->getLoc());
   BodyToTiles body(b_, c_, op, dims);
   SmallVector<Span> spans;
-  for (Value part : bounds)
-    if (failed(addBound(*findLinearBound(part), dims, body, spans, loc)))
-      return {};
   Value all;
+  for (Value part : bounds) {
+    if (auto bound = tileBounds_.find(part); bound != tileBounds_.end()) {
+      // (Points behind the last one need a mask then, too: there are none in a full tile.)
+      auto [index, limit, isLow] = bound->second;
+      Value first = c_.offsets[index], end = arith::AddIOp::create(b_, loc, first, constant(l_.tiles[index], loc));
+      Value holds =
+          isLow ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, body.scalarTile(first, loc), body.scalarTile(limit, loc))
+                : arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sle, body.scalarTile(end, loc), body.scalarTile(limit, loc));
+      all = body.conjunction(all, holds, loc);
+    } else if (failed(addBound(*findLinearBound(part), dims, body, spans, loc))) {
+      return {};
+    }
+  }
   auto require = [&](Value less, Value more) {
     Value holds =
         less && more ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sle, less, more).getResult() : body.constantTile(false, loc);
@@ -126,11 +136,13 @@ Value LaunchEmitter::holdEverywhere(Operation *op, std::optional<IntegerSet> whe
     if (where->isEq(i))
       require(endOf(where->getConstraint(i), /*high=*/true, dims, body, loc), none);
   }
+  auto isOne = [](Value limit) { return cast<RankedTensorType>(limit.getType()).getNumElements() == 1; };
   for (const Span &s : spans) {
+    // (Where each point has a bound of its own, they are asked one by one.)
     if (s.atLeast)
-      require(s.atLeast, s.low);
+      require(isOne(s.atLeast) ? s.atLeast : Value(), s.low);
     if (s.atMost)
-      require(s.high, s.atMost);
+      require(s.high, isOne(s.atMost) ? s.atMost : Value());
   }
   return all;
 }
@@ -146,7 +158,8 @@ Value LaunchEmitter::maskPoints(Operation *op, Value tile, std::optional<Integer
     Value bound = findLinearBound(part)->bound, limit = outside.evaluate(bound);
     if (!limit)
       return {};
-    known.push_back({bound, limit});
+    if (cast<RankedTensorType>(limit.getType()).getNumElements() == 1) // (else each point has its own)
+      known.push_back({bound, limit});
   }
   auto mask = tile::MaskOp::create(b_, loc, tile, c_.offsets, all);
   OpBuilder::InsertionGuard guard(b_);

@@ -2,6 +2,7 @@
 #include "passes/plan/Chain.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/index/TileCondition.h"
 #include "passes/plan/Grouping.h"
 #include "support/Saturating.h"
 
@@ -12,13 +13,18 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
+/// Whether a condition on data only bounds points: it picks no tiles.
+bool onlyBounds(Value where) {
+  return !where || llvm::all_of(splitConjuncts(where), [](Value part) { return findLinearBound(part).has_value(); });
+}
+
 /// Whether nothing but its product is there to be computed in a round: no choice of tiles, no scales of blocks, no sums that leave the
 /// unit's accumulators.
 bool isPlain(Operation *op, const Contraction &c, const Target &target) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   auto reduce = dyn_cast<ReduceOp>(op);
-  return form && (form->type.isF16() || form->type.isBF16()) && !c.where && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
-         !(reduce && (reduce.getInit() || reduce.getOutMap())) && !op->hasAttr(kOwnLaunch) &&
+  return form && (form->type.isF16() || form->type.isBF16()) && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() &&
+         c.k.size() == 1 && !(reduce && (reduce.getInit() || reduce.getOutMap())) && !op->hasAttr(kOwnLaunch) &&
          !mostInAccumulators(getKernel(op), form->type, target);
 }
 
@@ -154,8 +160,7 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   if (!target.chainRate || !isKnown)
     return std::nullopt;
   unsigned parallel = getNumParallel(statement);
-  if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) || getYield(statement).getCondition() ||
-      (reduce && findGeneralContraction(reduce)))
+  if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
   std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
   if (!products || (!products->empty() && !target.wgmma))

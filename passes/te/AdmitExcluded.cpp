@@ -42,8 +42,8 @@ Value takeTiedParts(ReduceOp op, const Contraction &c, OpBuilder &b) {
     else
       op.setCondition(IntegerSet::get(set->getNumDims(), set->getNumSymbols(), kept, equalities));
   }
-  Value kept;
-  for (Value part : c.where ? splitConjuncts(c.where) : SmallVector<Value>())
+  Value kept, where = op.getYield().getCondition();
+  for (Value part : where ? splitConjuncts(where) : SmallVector<Value>())
     if (llvm::is_contained(c.aMask, part) && llvm::is_contained(c.bMask, part))
       kept = kept ? arith::AndIOp::create(b, loc, kept, part).getResult() : part;
     else

@@ -7,6 +7,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
 
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -33,6 +34,7 @@ public:
 
   CascadeOp write() {
     chooseResults();
+    countPoints();
     SmallVector<StringRef> kinds;
     SmallVector<Type> results;
     for (auto [k, c] : llvm::enumerate(s_.components)) {
@@ -71,7 +73,7 @@ private:
   SmallVector<unsigned> ownDimsOf(const Component &c) {
     llvm::BitVector own = findSupport(c.term ? c.term : chain_.terms[c.member], chain_.dims);
     own.resize(chain_.parallel);
-    if (c.motion != Motion::Stays)
+    if (c.motion != Motion::Stays || !c.term) // (which points count may depend on all of them)
       for (unsigned d : chain_.own[c.member])
         own.set(d);
     return llvm::to_vector_of<unsigned>(own.set_bits());
@@ -89,6 +91,50 @@ private:
       }
       memberOf_[k] = m;
     }
+  }
+
+  /// Whether the chain may have no point that counts.
+  bool mayBeEmpty() {
+    AffineMap extents = chain_.domain.extents;
+    return chain_.domain.condition || chain_.where || llvm::any_of(extents.getResults().drop_front(chain_.parallel), [](AffineExpr e) {
+             auto extent = dyn_cast<AffineConstantExpr>(e);
+             return !extent || extent.getValue() < 1;
+           });
+  }
+
+  /// Whether a factor that has left a sum may be no number: it is read, or what an earlier member comes to.
+  bool mayBeNan(Value factor) {
+    if (auto arg = dyn_cast<BlockArgument>(factor))
+      return arg.getOwner() == chain_.block && arg.getArgNumber() >= chain_.dims;
+    Operation *op = factor.getDefiningOp();
+    return op && (isa<ReadOp>(op) || llvm::any_of(op->getOperands(), [&](Value v) { return mayBeNan(v); }));
+  }
+  bool hasFactor(const Part &part) {
+    auto mayBe = [&](Value f) { return mayBeNan(f); };
+    return llvm::any_of(part.factors, mayBe) || llvm::any_of(part.divisors, mayBe);
+  }
+
+  /// Adds a component that counts, where a sum of no points, which is zero, would be multiplied by what may be no number, and no other
+  /// component tells.
+  void countPoints() {
+    auto needsCount = [&](const Part &part) { return hasFactor(part) && s_.components[part.component].motion != Motion::Exponential; };
+    if (mayBeEmpty() && llvm::any_of(s_.members, [&](ArrayRef<Part> parts) { return llvm::any_of(parts, needsCount); })) {
+      Component count{Combiner::Sum};
+      count.member = s_.components.front().member; // (whose type it has)
+      counted_ = s_.components.size();
+      s_.components.push_back(count);
+      memberOf_.push_back(std::nullopt);
+    }
+  }
+
+  /// Whether no point has counted for a part with factors; null where some point does.
+  Value isOfNothing(const Part &part, llvm::function_ref<Value(unsigned)> component) {
+    if (!mayBeEmpty() || !hasFactor(part))
+      return {};
+    bool isExponential = s_.components[part.component].motion == Motion::Exponential;
+    // (The largest of the exponentials is one.)
+    Value count = component(!isExponential ? *counted_ : part.plain ? *part.plain : part.component);
+    return isEqual(count, constant(count.getType(), 0));
   }
 
   Block &open(Region &region, unsigned indices, unsigned times) {
@@ -155,6 +201,10 @@ private:
     return math::Exp2Op::create(b_, loc(), exponent, arith::FastMathFlags::afn);
   }
 
+  bool isWeighted(Value exponential) {
+    return llvm::any_of(s_.components, [&](const Component &c) { return c.weighted && c.exponential == exponential; });
+  }
+
   void writeElement(CascadeOp op) {
     OpBuilder::InsertionGuard guard(b_);
     IRMapping mapping;
@@ -165,8 +215,10 @@ private:
         mapping.map(chain_.argument(c.member), component(c.reference));
       if (c.motion == Motion::Exponential && !mapping.contains(c.exponential)) {
         mapping.map(chain_.argument(c.member), asMember(c, component(c.reference), mapping));
-        Value v = cloneValue(s_.components[c.reference].term, mapping, b_);
-        mapping.map(c.exponential, exponential(c, v, component(c.reference), mapping));
+        Value v = cloneValue(s_.components[c.reference].term, mapping, b_), x = component(c.reference);
+        if (isWeighted(c.exponential)) // while x says nothing, every v is what x is, and its exponential zero
+          x = choose(isEqual(x, singular(c)), constant(x.getType(), 0), x);
+        mapping.map(c.exponential, exponential(c, v, x, mapping));
       }
     }
     SmallVector<Value> terms;
@@ -176,17 +228,15 @@ private:
       } else if (c.motion == Motion::Moment) {
         Value v = cloneValue(c.term, mapping, b_);
         terms.push_back(power(minus(v, over(component(c.reference), component(c.count))), c.power));
-      } else if (c.weighted) {
-        // While x says nothing, a term counts as zero times its factor: of the factor's NaN it stays one.
-        IRMapping guarded = mapping;
-        Value whole = guarded.lookup(c.exponential);
-        guarded.map(c.exponential, choose(isEqual(component(c.reference), singular(c)), constant(whole.getType(), 0), whole));
-        terms.push_back(cloneValue(c.term, guarded, b_));
       } else {
-        terms.push_back(cloneValue(c.term, mapping, b_));
+        // While x says nothing, a term counts as zero times its factor: of the factor's NaN it stays one. Without a factor it is NaN.
+        Value v = cloneValue(c.term, mapping, b_);
+        if (c.motion == Motion::Exponential && !c.weighted && isWeighted(c.exponential))
+          v = choose(isEqual(component(c.reference), singular(c)), constant(v.getType(), std::numeric_limits<double>::quiet_NaN()), v);
+        terms.push_back(v);
       }
     }
-    YieldOp::create(b_, loc(), terms, Value());
+    YieldOp::create(b_, loc(), terms, chain_.where ? cloneValue(chain_.where, mapping, b_) : Value());
   }
 
   /// M + Σ_{1 < q < p} C(p, q) d^(p-q) M_q + n d^p: the moment about what lies d below.
@@ -276,10 +326,15 @@ private:
       Value n = component(c.count), center = cloneValue(part.center, mapping, b_);
       v = moveMoment(c, v, n, minus(over(component(c.reference), n), center), component);
     }
+    Value none = isOfNothing(part, component);
+    auto factor = [&](Value f) {
+      Value known = cloneValue(f, mapping, b_);
+      return none ? choose(none, constant(known.getType(), 1), known) : known;
+    };
     for (Value f : part.factors)
-      v = times(v, cloneValue(f, mapping, b_));
+      v = times(v, factor(f));
     for (Value f : part.divisors)
-      v = over(v, cloneValue(f, mapping, b_));
+      v = over(v, factor(f));
     return v;
   }
 
@@ -290,6 +345,7 @@ private:
   SmallVector<Type> types_;
   SmallVector<SmallVector<unsigned>> own_;        ///< per component
   SmallVector<std::optional<unsigned>> memberOf_; ///< per component
+  std::optional<unsigned> counted_;               ///< the component that counts points
 };
 
 } // namespace

@@ -6,11 +6,12 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/FoldUtils.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/TileCondition.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/PlanAttr.h"
@@ -104,8 +105,7 @@ private:
   /// A plain reduction that reads no product's results which would be cut at the product's tiles, or a product that takes them
   /// from registers.
   bool isCandidate(ReduceOp r) {
-    if (r.isArg() || r.getInit() || r.getOutMap() || r.getYield().getCondition() || r.getNumParallel() == r.getNumDims() ||
-        r->hasAttr(kInTile) || !getThinDims(r).empty())
+    if (r.isArg() || r.getInit() || r.getOutMap() || r.getNumParallel() == r.getNumDims() || r->hasAttr(kInTile) || !getThinDims(r).empty())
       return false;
     if (findGeneralContraction(r))
       return merge_ == Merge::WhereItPays && findChain(r, target_, facts_, ChainUse::InCascade);
@@ -133,7 +133,33 @@ private:
   }
 
   static bool hasSameDomain(ReduceOp a, ReduceOp b) {
-    return a.getExtents() == b.getExtents() && a.getNumParallel() == b.getNumParallel() && a.getConditionAttr() == b.getConditionAttr();
+    auto own = llvm::to_vector(llvm::seq(0u, a.getNumParallel()));
+    return a.getExtents() == b.getExtents() && a.getNumParallel() == b.getNumParallel() && a.getConditionAttr() == b.getConditionAttr() &&
+           haveSameWhere(a, own, b, own);
+  }
+
+  /// Whether the same points of two members count, by data. `ofA`, `ofB`: the family's indices that their parallel dims are.
+  static bool haveSameWhere(ReduceOp a, ArrayRef<unsigned> ofA, ReduceOp b, ArrayRef<unsigned> ofB) {
+    auto indexOf = [](ReduceOp r, ArrayRef<unsigned> indices, BlockArgument arg) -> int64_t {
+      unsigned d = arg.getArgNumber();
+      return d < indices.size() ? indices[d] : -1 - int64_t(d - indices.size());
+    };
+    std::function<LogicalResult(Value, Value)> areSame = [&](Value x, Value y) -> LogicalResult {
+      auto argX = dyn_cast<BlockArgument>(x), argY = dyn_cast<BlockArgument>(y);
+      if (x == y || (argX && argY && argX.getOwner() == &a.getBlock() && argY.getOwner() == &b.getBlock()))
+        return success(x == y || indexOf(a, ofA, argX) == indexOf(b, ofB, argY));
+      Operation *ofX = x.getDefiningOp(), *ofY = y.getDefiningOp();
+      return success(ofX && ofY && ofX->getBlock() == &a.getBlock() && ofY->getBlock() == &b.getBlock() &&
+                     OperationEquivalence::isEquivalentTo(ofX, ofY, areSame, nullptr, OperationEquivalence::IgnoreLocations));
+    };
+    auto parts = [](ReduceOp r) {
+      Value condition = r.getYield().getCondition();
+      return condition ? splitConjuncts(condition) : SmallVector<Value>();
+    };
+    SmallVector<Value> all = parts(a), others = parts(b);
+    auto isIn = [&](Value x) { return llvm::any_of(others, [&](Value y) { return succeeded(areSame(x, y)); }); };
+    auto isInFirst = [&](Value y) { return llvm::any_of(all, [&](Value x) { return succeeded(areSame(x, y)); }); };
+    return llvm::all_of(all, isIn) && llvm::all_of(others, isInFirst);
   }
 
   /// The family's index that each parallel dim of r is: where r has the domain of the family's first member, or is a product that reads
@@ -167,7 +193,9 @@ private:
         family.parallel.push_back({r.getIndices()[d], r.getExtents().getResult(d)});
       }
     unsigned count = family.parallel.size();
-    return conditionOf(r, indices, count) == conditionOf(first, family.indicesOf[first], count) ? std::optional(indices) : std::nullopt;
+    bool countAlike = conditionOf(r, indices, count) == conditionOf(first, family.indicesOf[first], count) &&
+                      haveSameWhere(r, indices, first, family.indicesOf[first]);
+    return countAlike ? std::optional(indices) : std::nullopt;
   }
 
   /// Its condition as constraints over the family's indices, the reduced ones first and then `count` parallel ones.
@@ -364,22 +392,24 @@ private:
     chain.block = &block;
     b.setInsertionPointToStart(&block);
     SmallVector<Value> terms;
+    Value where;
     for (auto [m, r] : llvm::enumerate(members)) {
       IRMapping mapping;
       for (auto [d, arg] : llvm::enumerate(ReduceOp(r).getBlock().getArguments()))
         mapping.map(arg, block.getArgument(d < chain.own[m].size() ? chain.own[m][d] : chain.parallel + d - chain.own[m].size()));
       terms.push_back(cloneBody(ReduceOp(r).getBlock(), mapping, chain, b));
+      if (Value condition = ReduceOp(r).getYield().getCondition()) // (one for all)
+        where = mapping.lookupOrDefault(condition);
     }
-    auto yield = YieldOp::create(b, first.getLoc(), terms, Value());
+    auto yield = YieldOp::create(b, first.getLoc(), terms, where);
     DominanceInfo dominance;
     IRRewriter rewriter(kernel_.getContext());
     eliminateCommonSubExpressions(rewriter, dominance, scratch);
-    for (auto select : llvm::make_early_inc_range(block.getOps<arith::SelectOp>()))
-      if (matchPattern(select.getCondition(), m_One())) { // (te-mask-to-domain leaves such)
-        select.replaceAllUsesWith(select.getTrueValue());
-        select.erase();
-      }
+    OperationFolder folder(kernel_.getContext());
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+      (void)folder.tryToFold(&op); // te-mask-to-domain leaves selects whose conditions are decided
     chain.terms = llvm::to_vector_of<Value>(yield.getValues());
+    chain.where = yield.getCondition();
     return scratch;
   }
 

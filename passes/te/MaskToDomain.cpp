@@ -48,6 +48,18 @@ void decideByDomain(ReduceOp op) {
     decide(part, true, [&](OpOperand &use) { return !says.contains(use.getOwner()); });
 }
 
+/// Adds where the terms count, by data, to the condition of the body.
+void addCondition(OpBuilder &b, ReduceOp op, Mask &m) {
+  Location loc = m.compare.getLoc();
+  arith::CmpIPredicate relation = m.compare.getPredicate();
+  Value holds =
+      arith::CmpIOp::create(b, loc, m.masking ? arith::invertPredicate(relation) : relation, m.compare.getLhs(), m.compare.getRhs());
+  MutableOperandRange condition = op.getYield().getConditionMutable();
+  if (!condition.empty())
+    holds = arith::AndIOp::create(b, loc, condition[0].get(), holds);
+  condition.assign(holds);
+}
+
 void moveMasks(ReduceOp op) {
   decideByDomain(op);
   constexpr unsigned kMostComparisons = 64; // each costs a walk over the body
@@ -55,9 +67,12 @@ void moveMasks(ReduceOp op) {
   SmallVector<Mask> masks;
   unsigned tried = 0;
   for (auto compare : op.getBlock().getOps<arith::CmpIOp>()) {
-    if (!compare.getLhs().getType().isIndex() || tried++ >= kMostComparisons)
-      continue;
-    if (std::optional<Mask> m = finder.match(compare))
+    if (tried++ >= kMostComparisons)
+      break;
+    std::optional<Mask> m = finder.match(compare);
+    if (!m)
+      m = finder.matchBound(compare);
+    if (m)
       masks.push_back(std::move(*m));
   }
   if (masks.empty())
@@ -74,10 +89,15 @@ void moveMasks(ReduceOp op) {
     }
   if (result != op.getResult())
     op.getResult().replaceAllUsesExcept(result, sums);
-  // Every mask becomes a constraint of the domain, and in the body an outcome.
+  // Every mask becomes a constraint of the domain, or a condition on data, and in the body an outcome.
   for (Mask &m : masks) {
-    IntegerSet set = IntegerSet::get(op.getNumDims(), op.getExtents().getNumSymbols(), m.constraint->form, m.constraint->isEquality);
-    op.setCondition(intersect(op.getCondition(), set));
+    if (m.bound) {
+      b.setInsertionPoint(op.getYield());
+      addCondition(b, op, m);
+    } else {
+      IntegerSet set = IntegerSet::get(op.getNumDims(), op.getExtents().getNumSymbols(), m.constraint->form, m.constraint->isEquality);
+      op.setCondition(intersect(op.getCondition(), set));
+    }
     b.setInsertionPoint(m.compare);
     Value outcome = arith::ConstantOp::create(b, m.compare.getLoc(), b.getBoolAttr(!m.masking));
     m.compare.getResult().replaceAllUsesWith(outcome);

@@ -166,6 +166,9 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
     tile loops obey domains, not bodies. A comparison that the domain decides already, or a part of the condition on data
     (`te-exclude-masked`), is decided in the body.
 
+    A comparison of such an expression with data that is free of what is reduced (`j < n[i]`) becomes a part of the condition of the
+    reduction's `te.yield`: loops end where the data says, and `j < n[i]` as a condition and in a select plan alike.
+
     Where the masked term may be NaN (`exp(-inf - m)` when m is -inf: every element of
     the row is masked) the result gets it back: `r[p] + (p has a masked point ? that
     term : 0)`, which asks that the condition of having one is affine; else nothing is
@@ -178,7 +181,7 @@ def TeMaskToDomain : Pass<"te-mask-to-domain", "::kernelc::te::KernelOp"> {
     outside have nothing to sum; a select between the product and zero goes with its condition.
 
     Postcondition: the comparisons that moved are gone from the bodies.
-    Not tried: conditions on data; disjunctions; arg reductions (a masked key is still
+    Not tried: other conditions on data; disjunctions; arg reductions (a masked key is still
     a key). Numeric effect: none, except that a masked NaN or infinite factor is skipped.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -224,7 +227,7 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
 def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
   let summary = "Make one te.cascade of reductions that feed each other";
   let description = [{
-    Collects reductions over the same points (extents and condition) of which one reads another at its own point, or that read a tensor
+    Collects reductions over the same points (extents, condition and condition on data) of which one reads another at its own point, or that read a tensor
     in common, and makes a `te.cascade` of them: one walk over the points in place of one for each. Their bodies are
     written as finite sums of coefficient(earlier results) × term(index):
 
@@ -256,8 +259,9 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.
 
-    A remark names a factor that stands in the way. Not tried: arg reductions, conditions on data, maxima of terms that use earlier
-    results. Numeric effect: another order of the same reductions; variances about the running mean.
+    A sum over nothing is zero, also where such a factor is no number: what counts is asked before it multiplies.
+
+    A remark names a factor that stands in the way. Not tried: arg reductions, maxima of terms that use earlier results. Numeric effect: another order of the same reductions; variances about the running mean.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let options = [

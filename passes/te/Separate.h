@@ -19,6 +19,7 @@ struct Chain {
   unsigned parallel = 0, dims = 0; ///< of the domain
   mlir::Block *block = nullptr;
   llvm::SmallVector<mlir::Value> terms; ///< per member
+  mlir::Value where;                    ///< in the block: the condition on data under which points count; null: all do
 
   Combiner kindOf(unsigned member) const { return ReduceOp(members[member]).getKind(); }
   mlir::Value argument(unsigned member) const { return block->getArgument(dims + member); }

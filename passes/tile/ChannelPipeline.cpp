@@ -30,7 +30,7 @@ struct Supply {
   bool inRegisters = false; ///< a passes through registers
   MaskOp aMask, bMask;      ///< applied in the slots
 
-  scf::ForOp loop() { return cast<scf::ForOp>(dot->getParentOp()); }
+  scf::ForOp loop() const { return cast<scf::ForOp>(DotOp(dot)->getParentOp()); }
   SmallVector<LoadOp> loads() const {
     SmallVector<LoadOp> all(first);
     all.push_back(second);
@@ -265,7 +265,9 @@ private:
     dot.replaceAllUsesWith(waited);
     dot.erase();
     s.dot = fed;
-    eraseUnused(loop);
+    // (Masks of operands that come later wait for their slots.)
+    if (llvm::none_of(ArrayRef<Supply>(supplies_).drop_front(n + 1), [&](const Supply &later) { return later.loop() == loop; }))
+      eraseUnused(loop);
     for (Value sum : finished)
       finish(loop, sum, loc);
     Value before = beforeIn(loop);

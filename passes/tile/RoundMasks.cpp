@@ -23,6 +23,8 @@ void foldTrue(Value condition) {
       select.getResult().replaceAllUsesWith(select.getTrueValue());
     else if (auto both = dyn_cast<arith::AndIOp>(user))
       both.getResult().replaceAllUsesWith(both.getLhs() == condition ? both.getRhs() : both.getLhs());
+    else if (auto slot = dyn_cast<RingMaskOp>(user))
+      slot.erase();
   }
   condition.replaceAllUsesWith(always);
 }

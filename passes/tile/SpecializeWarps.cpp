@@ -90,8 +90,12 @@ void cloneProducer(OpBuilder &b, Operation *op, Value channel, const llvm::SetVe
     }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(clone.getBody());
+    // (What data says of how far a loop goes is loaded by both roles.)
+    auto isNeeded = [&](Operation &inner) {
+      return inner.getNumRegions() == 0 && llvm::any_of(inner.getResults(), [&](Value v) { return needed.contains(v); });
+    };
     for (Operation &inner : loop.getBody()->without_terminator())
-      if (isShared(&inner) || holdsProducerOp(&inner, channel))
+      if (isShared(&inner) || isNeeded(inner) || holdsProducerOp(&inner, channel))
         cloneProducer(b, &inner, channel, needed, mapping);
     SmallVector<Value> yielded;
     for (unsigned i : kept)
