@@ -265,7 +265,11 @@ private:
     dot.replaceAllUsesWith(waited);
     dot.erase();
     s.dot = fed;
-    eraseUnused(loop);
+    eraseUnused(loop, [&](Operation *op) { // masks of products whose turn comes yet are applied in their slots
+      return isa<MaskOp>(op) && llvm::any_of(ArrayRef(supplies_).drop_front(n + 1), [&](const Supply &other) {
+               return cast<MaskOp>(op) == other.aMask || cast<MaskOp>(op) == other.bMask;
+             });
+    });
     for (Value sum : finished)
       finish(loop, sum, loc);
     Value before = beforeIn(loop);
