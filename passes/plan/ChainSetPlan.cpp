@@ -76,6 +76,7 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   for (const SetReader &r : set.readers)
     if (!bring(r.op, r.other(), r.columns(), r.product.k))
       return false;
+  each += bytesBeside(p, indicesOf(first.rows(), dims), dims[first.walked]);
   fitPart(p, n);
   auto stagesBeside = [&](int64_t part) {
     int64_t staged = m * part * kBytes * std::min<int64_t>(2, n / part) * int64_t(set.readers.size());

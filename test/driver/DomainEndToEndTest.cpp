@@ -89,36 +89,6 @@ TEST(Domain, CausalAttention) {
     expectRuns(text, {{"H", 2}, {"S", s}, {"T", t}, {"D", 24}});
 }
 
-// One launch, whose first round is walked whatever there is: rows whose keys would begin beyond the last one have none, and none of
-// the zeros that stand there.
-TEST(Domain, AttentionWithoutKeys) {
-  for (const char *condition : {"j >= i", "i - 9 < j <= i", "j > i + 70", "j % 2 == 0", "j <= i + T - S"})
-    for (auto [s, t] : {std::pair<int64_t, int64_t>{130, 64}, {70, 128}, {200, 100}, {64, 0}}) {
-      std::string text = "def a(q: f16[H, S, D], k: f16[H, T, D], v: f16[H, T, D]) -> (o: f16[H, S, D], l: f32[H, S]) {\n"
-                         "  let s[h, i, j] = sum[d](q[h, i, d] * k[h, j, d]) * rsqrt(f32(D))\n"
-                         "  let p[h, i, j] = softmax[j](s[h, i, j] if " +
-                         std::string(condition) +
-                         " else -inf)\n"
-                         "  o[h, i, d] = sum[j](f16(p[h, i, j]) * v[h, j, d])\n"
-                         "  l[h, i] = logsumexp[j](s[h, i, j] if " +
-                         condition + " else -inf)\n}";
-      Sizes sizes{{"H", 1}, {"S", s}, {"T", t}, {"D", 64}};
-      for (bool specialise : {true, false})
-        EXPECT_EQ(runCase({text, sizes, "", "sm_90a", specialise}), "") << text << s << " " << t << " " << specialise;
-    }
-}
-
-// Conditions that mask an operand in its slot, of the second product of a round.
-TEST(Domain, ChainedProductsWithMasks) {
-  for (const char *sum : {"sum[j, j % 2 == 0](f16(s[h, i, j]) * v[h, j, d])", "sum[j, j % 3 != 1, j <= i](f16(s[h, i, j]) * v[h, j, d])"}) {
-    std::string text = "def a(q: f16[H, S, D], k: f16[H, T, D], v: f16[H, T, D]) -> (o: f32[H, S, D]) {\n"
-                       "  let s[h, i, j] = sum[d](q[h, i, d] * k[h, j, d]) * rsqrt(f32(D))\n  o[h, i, d] = " +
-                       std::string(sum) + "\n}";
-    for (bool specialise : {true, false})
-      EXPECT_EQ(runCase({text, {{"H", 2}, {"S", 70}, {"T", 200}, {"D", 64}}, "", "sm_90a", specialise}), "") << text << specialise;
-  }
-}
-
 // Groups of a reduced index with something of their own, and digits of it.
 TEST(Domain, Digits) {
   expectRuns("def g(x: bf16[M, 64 * G], q: i8[64 * G, N], s: f32[G, N]) -> (y: f32[M, N]) {\n"
