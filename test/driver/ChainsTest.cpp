@@ -44,8 +44,8 @@ TEST(Chains, MasksOfSecondProducts) {
 TEST(Chains, MatricesBesideScores) {
   struct {
     const char *type, *term;
-  } terms[] = {{"f32", "S + m[i, j]"},        {"bool", "S if m[i, j] else -inf"}, {"i64", "S + f32(m[i, j])"},
-               {"f32", "S * m[i // 2, j]"},   {"f32", "S + m.pad(0)[i, j - i]"},  {"f32", "S + m[j, i]"},
+  } terms[] = {{"f32", "S + m[i, j]"},      {"bool", "S if m[i, j] else -inf"}, {"i64", "S + f32(m[i, j])"},
+               {"f32", "S * m[i // 2, j]"}, {"f32", "S + m.pad(0)[i, j - i]"},  {"f32", "S + m[j, i]"},
                {"bool", "S * f32(m[i, j])"}};
   for (const auto &t : terms)
     for (const char *chain : {"softmax[j](%)", "%"})
