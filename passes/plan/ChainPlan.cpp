@@ -169,7 +169,9 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef
   int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
   each += bytesBeside(p, indicesOf(chain.rows(), second), second[chain.walked]); // a bias, a mask: brought as the factors are
   fitPart(p, n);
-  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - m * p.part * kBytes * std::min<int64_t>(2, n / p.part);
+  StoredBytes stored = storedBytes(p);
+  int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
+  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - staged;
   p.stages = std::min<int64_t>(left / each, kMostStages);
   return p.part >= 16 && p.stages >= 2;
 }

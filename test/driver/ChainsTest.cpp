@@ -75,7 +75,10 @@ TEST(Chains, BiasesFitIntoSlots) {
                          "  dv[j, e] = sum[i](bf16(p[i, j]) * g[i, e])\n"
                          "  let dp[i, j] = sum[e](g[i, e] * v[j, e])\n"
                          "  dk[j, d] = sum[i](bf16(p[i, j] * (dp[i, j] - r[i])) * q[i, d])\n}";
-  for (const char *text : {forward, backward})
+  const char *wide = "def f(q: bf16[S, 8], k: bf16[S, 8], v: bf16[S, D], g: bf16[S, D]) -> (o: f32[S, D], t: f32[S, D]) {\n"
+                     "  let p[i, j] = softmax[j](sum[d](q[i, d] * k[j, d]) if j <= i else -inf)\n"
+                     "  o[i, e] = sum[j](bf16(p[i, j]) * v[j, e])\n  t[j, e] = sum[i](bf16(p[i, j]) * g[i, e])\n}";
+  for (const char *text : {forward, backward, wide})
     for (int64_t s : {80, 512, 4096})
       for (int64_t d : {32, 64, 128}) {
         std::string cuda = cudaTextOf({text, {{"S", s}, {"D", d}}, "", "sm_90a", true});
