@@ -73,7 +73,7 @@ public:
           if (!isOnlyUsedIn(result, part))
             return false;
     for (auto &[first, arrays] : alike_.arrays())
-      if (!areOwn(arrays) && !llvm::all_of(arrays, canBePartOfArray))
+      if (areSharedByParts(arrays) || (!areOwn(arrays) && !llvm::all_of(arrays, canBePartOfArray)))
         return false;
     return true;
   }
@@ -132,6 +132,15 @@ private:
   bool areOwn(const Values &arrays) {
     return llvm::all_of(llvm::enumerate(arrays), [&](auto array) {
       return llvm::all_of(array.value().getUsers(), [&](Operation *user) { return isIn(user, array.index()); });
+    });
+  }
+
+  /// Whether a part reads or writes the array that is another part's own: all parts that array, say.
+  bool areSharedByParts(const Values &arrays) {
+    return llvm::any_of(llvm::enumerate(arrays), [&](auto array) {
+      return llvm::any_of(array.value().getUsers(), [&](Operation *user) {
+        return llvm::any_of(llvm::seq<unsigned>(0, run_.count), [&](unsigned part) { return part != array.index() && isIn(user, part); });
+      });
     });
   }
 

@@ -249,6 +249,16 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     std::tie(begin, end) = findSpan(set, dims, k.front(), k, loc);
   if (begin && matchPattern(begin, m_Zero()))
     begin = {};
+  // The round that is walked whatever there is to sum lies inside the extent: what brings and masks its points counts on that.
+  if (begin && least) {
+    AffineExpr extent = l_.extents.getResult(k.front()), tile = b_.getAffineConstantExpr(l_.tiles[k.front()]);
+    Value lastTile =
+        tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, (extent - 1).floorDiv(tile) * tile), ValueRange());
+    Location named = NameLoc::get(b_.getStringAttr(l_.indices[k.front()] + "_begin"), cu::unnamed(loc));
+    begin = arith::MinSIOp::create(b_, named, begin, lastTile);
+    if (!knownPositive(extent, {plan_.sizeDiv, plan_.sizeMax}))
+      begin = arith::MaxSIOp::create(b_, named, begin, constant(0, loc));
+  }
   if (end && end.getDefiningOp<tile::ApplyOp>())
     end = {}; // the extent
   SmallVector<Value> span;

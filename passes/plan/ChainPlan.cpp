@@ -167,8 +167,11 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef
       !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))
     return false;
   int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
+  each += bytesBeside(p, indicesOf(chain.rows(), second), second[chain.walked]); // a bias, a mask: brought as the factors are
   fitPart(p, n);
-  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - m * p.part * kBytes * std::min<int64_t>(2, n / p.part);
+  StoredBytes stored = storedBytes(p);
+  int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
+  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - staged;
   p.stages = std::min<int64_t>(left / each, kMostStages);
   return p.part >= 16 && p.stages >= 2;
 }

@@ -76,9 +76,11 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   for (const SetReader &r : set.readers)
     if (!bring(r.op, r.other(), r.columns(), r.product.k))
       return false;
+  each += bytesBeside(p, indicesOf(first.rows(), dims), dims[first.walked]);
   fitPart(p, n);
+  StoredBytes stored = storedBytes(p);
   auto stagesBeside = [&](int64_t part) {
-    int64_t staged = m * part * kBytes * std::min<int64_t>(2, n / part) * int64_t(set.readers.size());
+    int64_t staged = m * part * (stored.boxes * std::min<int64_t>(2, n / part) + stored.turned);
     return (target_.maxSharedPerBlock - kBesideSlots - once - staged) / each;
   };
   while (p.part > 16 && stagesBeside(p.part) < 2)

@@ -92,12 +92,14 @@ bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<uns
                                  int64_t &bytes, std::string &why) {
   bytes = 0;
   why = "nothing is read at every point";
-  bool fromProduct = false;
-  for (ReadOp read : findReads(factor)) {
-    if (Operation *made = read.getTensor().getDefiningOp(); made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin())) {
-      fromProduct = true; // what another statement of the launch leaves in registers
-      continue;
-    }
+  auto isMade = [&](ReadOp read) { // what another statement of the launch leaves in registers
+    Operation *made = read.getTensor().getDefiningOp();
+    return made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin());
+  };
+  SmallVector<ReadOp> reads = findReads(factor);
+  if (llvm::any_of(reads, isMade))
+    return true; // what else is read is loaded where no tensor copy brings it
+  for (ReadOp read : reads) {
     llvm::BitVector support = findSupport(read.getResult(), dims.size());
     auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
     if (!llvm::all_of(outer, isFree) || !llvm::all_of(k, isFree))
@@ -107,7 +109,31 @@ bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<uns
       return false;
     bytes += read.getResult().getType().getIntOrFloatBitWidth() / 8;
   }
-  return bytes > 0 || fromProduct;
+  return bytes > 0;
+}
+
+int64_t Scheduler::bytesBeside(const LaunchPlan &l, ArrayRef<int64_t> rows, int64_t walked) {
+  int64_t bytes = 0;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    SmallVector<unsigned> outer, k;
+    for (auto [d, index] : llvm::enumerate(dims))
+      if (index == walked || llvm::is_contained(rows, index))
+        (index == walked ? k : outer).push_back(unsigned(d));
+    ops_[ordinal]->walk([&](ReadOp read) {
+      Operation *made = read.getTensor().getDefiningOp();
+      if (made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin()))
+        return;
+      llvm::BitVector support = findSupport(read.getResult(), dims.size());
+      auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };
+      SmallVector<int64_t> box;
+      std::string why;
+      int64_t bits = read.getResult().getType().getIntOrFloatBitWidth();
+      if (!k.empty() && !outer.empty() && llvm::all_of(outer, isFree) && llvm::all_of(k, isFree) && bits >= 8 &&
+          findReadBox(l, read, outer, k, dims, box, why))
+        bytes += tileProduct(l, outer, dims) * tileProduct(l, k, dims) * bits / 8;
+    });
+  }
+  return bytes;
 }
 
 SmallVector<int64_t> Scheduler::indicesOf(ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {

@@ -216,6 +216,8 @@ private:
   /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
   bool canFeedRegisters(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                         llvm::ArrayRef<int64_t> dims, int64_t &bytes, std::string &why);
+  /// What travels so for a round beside the factors of chained products: tensors that their statements read at every point (row, walked).
+  int64_t bytesBeside(const LaunchPlan &l, llvm::ArrayRef<int64_t> rows, int64_t walked);
   llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
 
   // UnitCheck.cpp

@@ -312,16 +312,20 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
   };
   StoredBytes stored;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    Value result = ops_[ordinal]->getResult(0);
-    // (of what is reduced in a tile there is too little to count)
-    if (!reducedInTile(l, n).empty() || llvm::none_of(result.getUsers(), isOutside))
-      continue;
-    int64_t bytes = std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
-    AffineMap shape = getTensorShape(result);
-    bool isReturned =
-        llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
-    bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
-    (isBox ? stored.boxes : stored.turned) += bytes;
+    auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
+    for (OpResult result : ops_[ordinal]->getResults()) {
+      // (of what is reduced in a tile, or has its rows alone, there is too little to count)
+      bool isSmall = !reducedInTile(l, n).empty() ||
+                     (cascade && cascade.getOwnDims(result.getResultNumber()).size() < size_t(cascade.getNumParallel()));
+      if (isSmall || llvm::none_of(result.getUsers(), isOutside))
+        continue;
+      int64_t bytes = std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+      AffineMap shape = getTensorShape(result);
+      bool isReturned =
+          llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
+      bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
+      (isBox ? stored.boxes : stored.turned) += bytes;
+    }
   }
   return stored;
 }

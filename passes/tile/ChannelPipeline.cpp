@@ -136,6 +136,8 @@ private:
       s.first.push_back(dot.getA().getDefiningOp<LoadOp>());
     else
       s.first = boxesBehind(dot, fromProduct);
+    if (fromProduct) // what no tensor copy brings beside the other product's results is loaded by those who multiply
+      llvm::erase_if(s.first, [&](LoadOp load) { return !canTravel(load, dot); });
     auto refuse = [&] { return mlir::emitError(te::getScheduleLoc(dot)); };
     if ((s.first.empty() && !fromProduct) || !isBox(dot.getB()))
       return refuse()
@@ -153,6 +155,27 @@ private:
                    llvm::any_of(load->getUsers(), [&](Operation *user) { return user != mask && user != dot; })))
         return refuse() << "this product masks an operand in its slot that other rounds or products read, too";
     return s;
+  }
+
+  /// The ring that a load's boxes come to; null where it is contiguous along no index.
+  RingType ringOf(LoadOp load, DotOp dot) {
+    auto type = load.getResult().getType();
+    int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
+    if (contiguous < 0)
+      return {};
+    bool eachRound = load->getBlock() == dot->getBlock();
+    int64_t slots = eachRound ? std::max<int64_t>(2, func_.getStages()) : 1;
+    // Vectors along rows of slots meet each bank once as they are.
+    bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot.getK(), contiguous);
+    return RingType::get(b_.getContext(), boxShape(load.getMap(), type.getShape()), type.getElementType(), slots, contiguous,
+                         isPlain ? 0 : kSwizzled);
+  }
+
+  bool canTravel(LoadOp load, DotOp dot) {
+    RingType ring = ringOf(load, dot);
+    std::string why;
+    return ring && ring.getElementType().getIntOrFloatBitWidth() >= 8 &&
+           findBox(func_, load.getBase(), load.getMap(), load.getBounds(), ring, why);
   }
 
   /// Whether warpgroup products do not find a in slots: words that run along rows, not along what is summed.
@@ -265,9 +288,11 @@ private:
     dot.replaceAllUsesWith(waited);
     dot.erase();
     s.dot = fed;
-    // (Masks of operands that come later wait for their slots.)
-    if (llvm::none_of(ArrayRef<Supply>(supplies_).drop_front(n + 1), [&](const Supply &later) { return later.loop() == loop; }))
-      eraseUnused(loop);
+    eraseUnused(loop, [&](Operation *op) { // masks of products whose turn comes yet are applied in their slots
+      return isa<MaskOp>(op) && llvm::any_of(ArrayRef(supplies_).drop_front(n + 1), [&](const Supply &other) {
+               return cast<MaskOp>(op) == other.aMask || cast<MaskOp>(op) == other.bMask;
+             });
+    });
     for (Value sum : finished)
       finish(loop, sum, loc);
     Value before = beforeIn(loop);
@@ -295,22 +320,18 @@ private:
     DotOp dot = s.dot;
     Location loc = dot->getParentOp()->getLoc();
     bool eachRound = loads.front()->getBlock() == dot->getBlock();
-    int64_t slots = eachRound ? std::max<int64_t>(2, func_.getStages()) : 1;
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     SmallVector<RingType> types;
     int64_t bytes = 0;
     for (LoadOp load : loads) {
-      auto type = load.getResult().getType();
-      int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
-      if (contiguous < 0)
+      RingType ring = ringOf(load, dot);
+      if (!ring)
         return mlir::emitError(te::getScheduleLoc(load))
                << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
-      SmallVector<int64_t> box = boxShape(load.getMap(), type.getShape());
-      // Vectors along rows of slots meet each bank once as they are.
-      bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot.getK(), contiguous);
-      types.push_back(RingType::get(b_.getContext(), box, type.getElementType(), slots, contiguous, isPlain ? 0 : kSwizzled));
-      bytes += llvm::product_of(box) * type.getElementTypeBitWidth() / 8;
+      types.push_back(ring);
+      bytes += llvm::product_of(ring.getShape()) * load.getResult().getType().getElementTypeBitWidth() / 8;
     }
+    int64_t slots = types.front().getSlots();
     // Rings are read by warps themselves where their elements pass through registers.
     bool byWarps = func_.getUnit() != "wgmma" || llvm::any_of(supplies_, [&](const Supply &other) {
                      return other.inRegisters && llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });

@@ -12,10 +12,9 @@ namespace kernelc {
 
 using namespace tile;
 
-/// Removes what only the old dot needed.
-void eraseUnused(scf::ForOp loop) {
+void eraseUnused(scf::ForOp loop, llvm::function_ref<bool(Operation *)> isKept) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
-    if (isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty()))
+    if ((isOpTriviallyDead(&op) || (isa<LoadOp>(op) && op.use_empty())) && !isKept(&op))
       op.erase();
 }
 

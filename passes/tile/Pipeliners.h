@@ -18,7 +18,7 @@ mlir::LogicalResult pipelineThroughChannels(tile::FuncOp func, llvm::ArrayRef<ti
 /// Where a round has several products of which some take others' results: its loads first, and waits where results are needed.
 void delayWaits(tile::FuncOp func);
 
-/// Erases what of the loop's body nothing needs.
-void eraseUnused(mlir::scf::ForOp loop);
+/// Erases what of the loop's body nothing needs, but for what is kept for later.
+void eraseUnused(mlir::scf::ForOp loop, llvm::function_ref<bool(mlir::Operation *)> isKept = [](mlir::Operation *) { return false; });
 
 } // namespace kernelc

@@ -115,3 +115,81 @@ cu.kernel @bounds attributes {sizes = [], arg_sources = [{source = 0 : i64, shap
     memref.store %v, %x[%i] : memref<?xf32, 1>
   } {cu.unroll}
 }
+
+// -----
+
+// Registers that every part reads although they are the own ones of part 0: nothing says which of the parts' they are in a loop.
+cu.kernel @own_of_part_0 attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}, {source = 1 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 512 : i64} {
+^bb0(%x: memref<?xf32, 1>, %y: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %t = cu.thread_id
+  %s0 = memref.alloca() : memref<4xf32, 5>
+  cu.copy %x[%t] to %s0[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  %s1 = memref.alloca() : memref<4xf32, 5>
+  cu.copy %x[%c4] to %s1[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %a = memref.load %s0[%i] : memref<4xf32, 5>
+    %b = memref.load %s0[%i] : memref<4xf32, 5>
+    %v = arith.mulf %a, %b : f32
+    memref.store %v, %y[%i] : memref<?xf32, 1>
+    memref.store %a, %y[%i] : memref<?xf32, 1>
+    memref.store %b, %y[%i] : memref<?xf32, 1>
+    memref.store %v, %y[%i] : memref<?xf32, 1>
+    memref.store %a, %y[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+  cu.sync
+  scf.for %i = %c0 to %c4 step %c1 {
+    %i1 = arith.addi %i, %c4 : index
+    %a = memref.load %s1[%i] : memref<4xf32, 5>
+    %b = memref.load %s0[%i] : memref<4xf32, 5>
+    %v = arith.mulf %a, %b : f32
+    memref.store %v, %y[%i1] : memref<?xf32, 1>
+    memref.store %a, %y[%i1] : memref<?xf32, 1>
+    memref.store %b, %y[%i1] : memref<?xf32, 1>
+    memref.store %v, %y[%i1] : memref<?xf32, 1>
+    memref.store %a, %y[%i1] : memref<?xf32, 1>
+  } {cu.unroll}
+  cu.sync
+}
+
+// -----
+
+// Registers that every part reads although they are the own ones of part 1: nothing says which of the parts' they are in a loop.
+cu.kernel @own_of_part_1 attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}, {source = 1 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 512 : i64} {
+^bb0(%x: memref<?xf32, 1>, %y: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %t = cu.thread_id
+  %s0 = memref.alloca() : memref<4xf32, 5>
+  cu.copy %x[%t] to %s0[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  %s1 = memref.alloca() : memref<4xf32, 5>
+  cu.copy %x[%c4] to %s1[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %a = memref.load %s0[%i] : memref<4xf32, 5>
+    %b = memref.load %s1[%i] : memref<4xf32, 5>
+    %v = arith.mulf %a, %b : f32
+    memref.store %v, %y[%i] : memref<?xf32, 1>
+    memref.store %a, %y[%i] : memref<?xf32, 1>
+    memref.store %b, %y[%i] : memref<?xf32, 1>
+    memref.store %v, %y[%i] : memref<?xf32, 1>
+    memref.store %a, %y[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+  cu.sync
+  scf.for %i = %c0 to %c4 step %c1 {
+    %i1 = arith.addi %i, %c4 : index
+    %a = memref.load %s1[%i] : memref<4xf32, 5>
+    %b = memref.load %s1[%i] : memref<4xf32, 5>
+    %v = arith.mulf %a, %b : f32
+    memref.store %v, %y[%i1] : memref<?xf32, 1>
+    memref.store %a, %y[%i1] : memref<?xf32, 1>
+    memref.store %b, %y[%i1] : memref<?xf32, 1>
+    memref.store %v, %y[%i1] : memref<?xf32, 1>
+    memref.store %a, %y[%i1] : memref<?xf32, 1>
+  } {cu.unroll}
+  cu.sync
+}
