@@ -269,9 +269,22 @@ private:
   /// What a part of a member comes to, but for its sign.
   Value valueOf(const Part &part, IRMapping &mapping, llvm::function_ref<Value(unsigned)> component) {
     const Component &c = s_.components[part.component];
-    Value v = component(part.component);
-    if (part.plain) // every term is NaN, if there is one
-      v = choose(isEqual(component(c.reference), singular(c)), component(*part.plain), v);
+    Value sum = component(part.component), v = sum, isEmpty;
+    auto isZero = [&](Value x) { return isEqual(x, constant(x.getType(), 0)); };
+    if (part.count)
+      isEmpty = isZero(component(*part.count));
+    if (c.motion == Motion::Exponential) {
+      // Where x says nothing, every term is NaN, if there is one.
+      Value none = isEqual(component(c.reference), singular(c)), plain = part.plain ? component(*part.plain) : sum;
+      if (part.outside || chain_.mayBeEmpty)
+        isEmpty = arith::AndIOp::create(b_, loc(), none, isZero(plain));
+      if (part.outside) { // all terms of the program are what the factor is there, times their own factors
+        Value outside = cloneValue(part.outside, mapping, b_);
+        v = choose(none, part.plain ? plus(v, outside) : outside, times(v, outside));
+      } else if (part.plain) {
+        v = choose(none, plain, v);
+      }
+    }
     if (c.motion == Motion::Moment) {
       Value n = component(c.count), center = cloneValue(part.center, mapping, b_);
       v = moveMoment(c, v, n, minus(over(component(c.reference), n), center), component);
@@ -280,7 +293,8 @@ private:
       v = times(v, cloneValue(f, mapping, b_));
     for (Value f : part.divisors)
       v = over(v, cloneValue(f, mapping, b_));
-    return v;
+    bool isMultiple = part.outside || !part.factors.empty() || !part.divisors.empty();
+    return isEmpty && isMultiple ? choose(isEmpty, sum, v) : v; // nothing comes to zero, whatever the factors
   }
 
   const Chain &chain_;
