@@ -25,8 +25,11 @@ public:
   /// Component k's state and a round of its product; null after a diagnostic. Null for a component that is no product.
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
-  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Location loc)
-      : b_(b), c_(context), op_(op), dims_(dims), products_(products), loc_(loc), reduced_(dims.drop_front(op.getNumParallel())) {
+  /// `bind`: gives a body the values of the op's that stand as tiles already.
+  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products,
+                 llvm::function_ref<void(BodyToTiles &)> bind, Location loc)
+      : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), loc_(loc),
+        reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
       SmallVector<int64_t> own = ownIndices(k);
@@ -98,6 +101,7 @@ private:
   /// The states after one more tile; without `carried` it is the only one.
   Values addTile(ArrayRef<Value> carried) {
     BodyToTiles body(b_, c_, op_, dims_);
+    bind_(body);
     Value condition = op_.getCondition() ? body.evaluateSet(*op_.getCondition(), loc_) : Value();
     if (op_.getYield().getCondition())
       condition = body.conjunction(condition, body.evaluate(op_.getYield().getCondition()), loc_);
@@ -147,6 +151,7 @@ private:
   CascadeOp op_;
   ArrayRef<int64_t> dims_;
   ArrayRef<Round> products_; ///< per component
+  llvm::function_ref<void(BodyToTiles &)> bind_;
   Location loc_;
   ArrayRef<int64_t> reduced_;
   SmallVector<int64_t> sorted_;
@@ -173,7 +178,8 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     if ((contractions[k] = findContraction(op, k)))
       products[k] = [this, op, k, dims, loc, &c = *contractions[k], f = dotForm(Summation(op, k), *contractions[k], dims)](
                         BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
-  CascadeEmitter emitter(b_, c_, op, dims, products, loc);
+  auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

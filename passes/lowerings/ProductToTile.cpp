@@ -59,7 +59,7 @@ Value LaunchEmitter::startOfSum(const Summation &sum, const DotForm &f, Location
   return zeroSum(sum, f, loc);
 }
 
-void LaunchEmitter::bindSums(ComputeOp op, BodyToTiles &body) {
+void LaunchEmitter::bindSums(Operation *op, BodyToTiles &body) {
   for (const AddedProducts &added : findAddedProducts(op))
     if (goesOn(l_, ops_, added))
       body.bind(added.sum, c_.results.lookup(ReduceOp(added.second).getResult()));
