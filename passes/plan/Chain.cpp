@@ -3,6 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/WalkParts.h"
 #include "support/Saturating.h"
 
 #include <cmath>
@@ -67,7 +68,8 @@ std::optional<ProductWalk> walkAlong(Operation *statement, ArrayRef<ReadOp> read
     if (*d == walked)
       walk.walkedOfS = at;
   }
-  auto isAlone = [&](ArrayRef<unsigned> side) { return side == ArrayRef<unsigned>{walk.walkedOfS}; };
+  // (Beside parts of what is walked, of which a block has one.)
+  auto isAlone = [&](ArrayRef<unsigned> side) { return !side.empty() && side.back() == walk.walkedOfS; };
   bool walksAlone = llvm::all_of(walk.firsts(), [&](const FirstProduct &f) {
     bool isSame = findWarpgroupType(f.product) == findWarpgroupType(walk.first) && f.product.batch == walk.first.batch;
     return isSame && canBeFirst(f.op, f.product, target) && (isAlone(f.product.m) || isAlone(f.product.n));
@@ -92,6 +94,17 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
   return points;
 }
 
+ArrayRef<unsigned> rowsOf(const ProductWalk &walk) {
+  return llvm::is_contained(walk.first.m, walk.walkedOfS) ? walk.first.n : walk.first.m;
+}
+
+double summedOf(ArrayRef<FirstProduct> products, const SizeFacts &facts) {
+  double terms = 0;
+  for (FirstProduct f : products)
+    terms += double(int64_t(pointsOf(f.op.getExtents(), f.product.k, facts)));
+  return terms;
+}
+
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
   return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * kTileRows * tileColumns * summed;
 }
@@ -102,14 +115,6 @@ double workOfLoop(double tilesOfRows, double walked, double points, const Target
 
 namespace {
 
-/// How many terms all products have together for one of their results.
-double summedOf(ArrayRef<FirstProduct> products, const SizeFacts &facts) {
-  double terms = 0;
-  for (FirstProduct f : products)
-    terms += double(int64_t(pointsOf(f.op.getExtents(), f.product.k, facts)));
-  return terms;
-}
-
 /// Whether one launch takes less time than several: results that stay in registers are not written and read, but a tile's rows are
 /// multiplied in pieces of a round, and blocks are no more than there are tiles of rows.
 bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
@@ -118,6 +123,11 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
   double tilesOfRows = batch * std::ceil(rows / kTileRows);
   double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
+  if (use == ChainUse::InCascade) { // whose parts may fill the device where rows do not
+    int64_t known = knownMax(reader.getExtents().getResult(c.walked), facts);
+    double column = kTileRows * (summed + columns) / target.chainRate;
+    chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
+  }
   double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
   double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
@@ -234,7 +244,8 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
   double rows = points(others), walked = points(walk.walkedOfS), summed = summedOf(walk.firsts(), facts),
          tilesOfRows = std::ceil(rows / kTileRows);
-  double together = workOfLoop(tilesOfRows, walked, summed, target) / target.chainRate;
+  int64_t known = knownMax(extents.getResult(walk.walkedOfS), facts);
+  double together = shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time;
   double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
   // (Short rows alone are reduced in the product's tile.)

@@ -50,6 +50,11 @@ struct ProductWalk {
 /// `statement` as one that walks a product's results, which `target` can do in one launch; nothing otherwise.
 std::optional<ProductWalk> findWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
 
+/// The side of the first product that is not walked.
+llvm::ArrayRef<unsigned> rowsOf(const ProductWalk &walk);
+/// How many terms all products have together for one of their results.
+double summedOf(llvm::ArrayRef<FirstProduct> products, const SizeFacts &facts);
+
 /// Whether nobody but `reader` reads what `producer` makes.
 bool isReadBy(ReduceOp producer, mlir::Operation *reader);
 bool isReadBy(const ProductWalk &walk, mlir::Operation *reader);

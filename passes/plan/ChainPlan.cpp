@@ -120,11 +120,20 @@ bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {
 bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const FirstsOfLaunch &firsts) {
   const Contraction &c = firsts.front().product;
   ArrayRef<int64_t> dims = firsts.front().dims;
-  ArrayRef<unsigned> rows = llvm::is_contained(c.m, walk.walkedOfS) ? c.n : c.m;
+  ArrayRef<unsigned> rows = rowsOf(walk);
   int64_t walked = dims[walk.walkedOfS];
-  for (LaunchPlan &p : chainsOfRows(l, rows, c.batch, dims))
-    for (int64_t j : {256, 128, 64}) {
-      p.tiles[walked] = clampTile(p, walked, j);
+  SmallVector<unsigned> batch(c.batch); // and parts of what is walked
+  for (unsigned d : rows == ArrayRef(c.m) ? c.n : c.m)
+    if (d != walk.walkedOfS)
+      batch.push_back(d);
+  for (LaunchPlan &p : chainsOfRows(l, rows, batch, dims))
+    for (int64_t j : {256, 192, 128, 64}) {
+      // What a round leaves out is known for each point beside the sums: of the widest rounds registers have no room for it.
+      bool isPower = llvm::isPowerOf2_64(uint64_t(j));
+      if (isUneven(p) ? j == 256 || (!isPower && knownDivisor(p.extents.getResult(walked), facts_) % j) : !isPower)
+        continue;
+      p.producerRegisters = kPlainFill;
+      p.tiles[walked] = isPower ? clampTile(p, walked, j) : j;
       int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked];
       FirstBytes needs = assignFirsts(p, firsts, height, width);
       p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / needs.each, 8);
