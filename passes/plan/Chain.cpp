@@ -122,19 +122,24 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
   double tilesOfRows = batch * std::ceil(rows / kTileRows);
-  double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
+  // Of few rows a tile has 64, and memory is what products wait for.
+  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1, memory = target.partRates.memory / 2;
+  double ofFirst = batch * (rows + walked) * summed / memory, ofSecond = batch * walked * columns / memory;
+  double chained = height * workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
   if (use == ChainUse::InCascade) { // whose parts may fill the device where rows do not
     int64_t known = knownMax(reader.getExtents().getResult(c.walked), facts);
-    double column = kTileRows * (summed + columns) / target.chainRate;
+    double column = height * kTileRows * (summed + columns) / target.chainRate;
     chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
   }
-  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
-  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
+  chained = std::max(chained, ofFirst + ofSecond);
+  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target) * height / target.productRate;
+  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target) * height / target.productRate;
+  double apart = (use == ChainUse::Shared ? 0 : std::max(first, ofFirst)) + std::max(second, ofSecond);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
   double traffic = batch * rows * walked * bytes / target.partRates.memory;
   double launches = use == ChainUse::InCascade ? 2 : 1;
-  return chained < first / target.productRate + second / target.productRate + traffic + launches * target.partRates.launch;
+  return chained < apart + traffic + launches * target.partRates.launch;
 }
 
 /// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
@@ -248,8 +253,8 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
   double together = shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time;
   double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
-  // (Short rows alone are reduced in the product's tile.)
-  return (walked > kLargestInTile || feedsProduct) && together < apart + traffic + target.partRates.launch;
+  // (Short rows alone are reduced in the product's tile. With a product that takes them it has been found to pay.)
+  return feedsProduct || (walked > kLargestInTile && together < apart + traffic + target.partRates.launch);
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {

@@ -95,8 +95,8 @@ bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked) {
 std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
                                                 ArrayRef<int64_t> dims) {
   int64_t points = extentProduct(l, rows, dims, likely_), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
-  // Tiles of 64 rows where those of 128 would leave half of the device without work.
-  bool isFew = points >= 0 && products * ceilDiv(Count(points), 128) * 2 <= target_.smCount;
+  // Tiles of 64 rows where those of 128 would leave half of the device without work, or half of their rows.
+  bool isFew = points >= 0 && (points <= 64 || products * ceilDiv(Count(points), 128) * 2 <= target_.smCount);
   std::vector<LaunchPlan> plans;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64}) {
     LaunchPlan &p = plans.emplace_back(l);
@@ -106,6 +106,8 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
     p.persistent = !isUneven(l);
     p.raster = 8;
     assign(p, rows, dims, m);
+    if (int64_t has = tileProduct(p, rows, dims); has < 64) // the unit's least; what lies beyond the extent costs nothing to bring
+      p.tiles[dims[rows.back()]] *= 64 / has;
   }
   return plans;
 }

@@ -22,7 +22,8 @@ WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double
   constexpr int64_t kColumns = 256;   // of a round
   constexpr double kGain = 0.9;       // less is not worth another launch
   auto timeOf = [&](int64_t parts, double columns) {
-    double merge = parts > 1 ? target.partRates.launch + 2 * tilesOfRows * kTileRows * double(parts) * values * 4 / target.partRates.memory : 0;
+    double merge =
+        parts > 1 ? target.partRates.launch + 2 * tilesOfRows * kTileRows * double(parts) * values * 4 / target.partRates.memory : 0;
     return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + kTile) + merge;
   };
   WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};
@@ -53,8 +54,9 @@ WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &
     if (at != walk.walkedOfS)
       (llvm::is_contained(sideOfRows, unsigned(at)) ? rows : others) *= double(int64_t(pointsOf(extents, *d, facts)));
   }
-  return shareOutWalk(others * std::ceil(rows / kTileRows), knownMax(extents.getResult(walk.walked), facts), timeOfColumn(terms, target),
-                      values, target);
+  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1; // (of a tile)
+  return shareOutWalk(others * std::ceil(rows / kTileRows), knownMax(extents.getResult(walk.walked), facts),
+                      height * timeOfColumn(terms, target), values, target);
 }
 
 } // namespace kernelc::te
