@@ -785,6 +785,84 @@ class AttentionBackward(Workload):
         return {"cudnn": cudnn}
 
 
+class Cascade(Workload):
+    """Reductions that feed each other over what products give."""
+    file, bound, tolerance = os.path.join(KERNELS, "cascades.kc"), "compute", 2e-2
+
+    def __init__(self, kernel, *shape):
+        self.kernel, self.shape = kernel, shape
+        self.bound = "memory" if kernel == "decode" else "compute"
+        self.name = f"{kernel} {'x'.join(map(str, shape))} bf16"
+
+    def inputs(self, device, scale):
+        make = lambda *shape: torch.randn(*shape, device=device).to(torch.bfloat16)
+        if self.kernel == "lce":
+            m, k, n = self.shape
+            return make(max(32, m // scale), k), (make(max(64, n // scale), k) / k ** 0.5).to(torch.bfloat16)
+        if self.kernel == "decode":
+            b, g, r, t, d = self.shape
+            t = max(64, t // scale)
+            return make(b, g, r, d), make(b, g, t, d), make(b, g, t, d)
+        b, h, s, d = self.shape[:4]
+        s = max(32, s // scale)
+        q, k, v = (make(b, h, s, d) for _ in range(3))
+        if self.kernel == "sinks":
+            return q, k, v, torch.randn(h, device=device)
+        return q, k, make(b, h, s, self.shape[4]), make(b, h, s, self.shape[4]), v
+
+    def torch(self, *inputs):
+        if self.kernel == "lce":
+            x, w = inputs
+            s = x @ w.t()
+            return torch.logsumexp(s if s.dtype == torch.float64 else s.float(), 1)
+        if self.kernel == "decode":
+            return F.scaled_dot_product_attention(*inputs)
+        if self.kernel == "two_scores":
+            q, k, qr, kr, v = inputs
+            return F.scaled_dot_product_attention(torch.cat((q, qr), 3), torch.cat((k, kr), 3), v)
+        q, k, v, z = inputs
+        s = q @ k.transpose(2, 3) * q.shape[3] ** -0.5
+        beside = torch.cat((s, z.to(s.dtype)[None, :, None, None].expand(*s.shape[:3], 1)), 3)
+        return torch.softmax(beside, 3)[..., :-1].to(v.dtype) @ v
+
+    def expected(self, *inputs):
+        if self.kernel == "lce":
+            x, w = inputs
+            return torch.cat([self.torch(part.double(), w.double()) for part in x.split(1024)])
+        parts = []  # (a batch at a time: scores are large)
+        for b in range(inputs[0].shape[0]):
+            parts.append(self.torch(*(x if x.dim() == 1 else x[b:b + 1] for x in (y.double() for y in inputs))))
+        return torch.cat(parts)
+
+    def flops(self, *inputs):
+        if self.kernel == "lce":
+            x, w = inputs
+            return 2 * x.shape[0] * w.numel()
+        extra = inputs[2].shape[3] if self.kernel == "two_scores" else 0
+        q, k = inputs[:2]
+        return 2 * q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2] * (2 * q.shape[3] + extra)
+
+    def output_bytes(self, *inputs):
+        return 4 * inputs[0].shape[0] if self.kernel == "lce" else 2 * inputs[0].numel()
+
+    def peers(self, device):
+        if device.type != "cuda" or self.kernel in ("lce", "sinks"):
+            return {}
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def by(backend):
+            def make(*inputs):
+                if self.kernel == "two_scores":  # (put side by side before)
+                    q, k, qr, kr, v = inputs
+                    inputs = torch.cat((q, qr), 3), torch.cat((k, kr), 3), v
+                def run():
+                    with sdpa_kernel(backend):
+                        return F.scaled_dot_product_attention(*inputs)
+                return run
+            return make
+        return {"cudnn": by(SDPBackend.CUDNN_ATTENTION), "flash": by(SDPBackend.FLASH_ATTENTION)}
+
+
 class Scan(Workload):
     """Sums up to each element, along rows or of one long row."""
     file, tolerance = os.path.join(KERNELS, "scans.kc"), 1e-3
@@ -890,4 +968,6 @@ WORKLOADS = [
     Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
     Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
     AttentionBackward(64, 4096, 128), AttentionBackward(128, 4096, 64),
+    Cascade("lce", 8192, 4096, 50257), Cascade("sinks", 4, 16, 4096, 128), Cascade("two_scores", 4, 16, 4096, 128, 64),
+    Cascade("decode", 32, 8, 4, 8192, 128),
 ]

@@ -22,13 +22,15 @@ public:
   using Values = SmallVector<Value>;
   using Loops = llvm::function_ref<Values(Values, llvm::function_ref<Values(Values)>)>;
   using Merge = llvm::function_ref<Value(Combiner, Value)>;
-  using Where = std::function<Value(Value, BodyToTiles &)>;
+  using Bind = llvm::function_ref<void(BodyToTiles &)>;
+  using Where = llvm::function_ref<Value(Value, BodyToTiles &)>;
   /// Component k's state and a round of its product; null after a diagnostic. Null for a component that is no product.
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
-  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Where where,
-                 Location loc)
-      : b_(b), c_(context), op_(op), dims_(dims), products_(products), where_(std::move(where)), loc_(loc),
+  /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data.
+  CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
+                 Where where, Location loc)
+      : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
@@ -101,6 +103,7 @@ private:
   /// The states after one more tile; without `carried` it is the only one.
   Values addTile(ArrayRef<Value> carried) {
     BodyToTiles body(b_, c_, op_, dims_);
+    bind_(body);
     Value condition = op_.getCondition() ? body.evaluateSet(*op_.getCondition(), loc_) : Value();
     if (op_.getYield().getCondition())
       condition = body.conjunction(condition, where_(op_.getYield().getCondition(), body), loc_);
@@ -161,7 +164,8 @@ private:
   CascadeOp op_;
   ArrayRef<int64_t> dims_;
   ArrayRef<Round> products_; ///< per component
-  Where where_;              ///< the tile of a condition on data
+  Bind bind_;
+  Where where_;
   Location loc_;
   ArrayRef<int64_t> reduced_;
   SmallVector<int64_t> sorted_;
@@ -188,8 +192,9 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     if ((contractions[k] = findContraction(op, k)))
       products[k] = [this, op, k, dims, loc, &c = *contractions[k], f = dotForm(Summation(op, k), *contractions[k], dims)](
                         BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
+  auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
-  CascadeEmitter emitter(b_, c_, op, dims, products, where, loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

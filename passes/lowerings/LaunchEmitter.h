@@ -200,7 +200,7 @@ private:
   mlir::Value finishSum(te::ReduceOp op, const te::Contraction &c, const DotForm &f, llvm::ArrayRef<int64_t> dims, mlir::Value out,
                         mlir::Location loc);
   /// Additions in the body of `op` that products of the launch have made already, by going on from each other.
-  void bindSums(te::ComputeOp op, BodyToTiles &body);
+  void bindSums(mlir::Operation *op, BodyToTiles &body);
   // LaunchLoop.cpp
   /// The launch's statements from the first to the last that have one of its loops' indices, and that loop around them: what they make
   /// at an index of the loop lives for a round, what they reduce over it is carried.

@@ -29,6 +29,33 @@ static bool isReadByDigit(ReduceOp op, const Contraction &c, unsigned d) {
   });
 }
 
+/// `where` without what keeps the read of `factor` inside its tensor: tensor copies bring zeros from outside.
+static std::optional<IntegerSet> withoutEnds(const Summation &sum, Value factor, std::optional<IntegerSet> where) {
+  ReadOp read = findOperandRead(factor);
+  if (!where || !read)
+    return where;
+  AffineMap subscripts = read.getMapOrIdentity(), shape = getTensorShape(read.getTensor());
+  SmallVector<AffineExpr> dims, kept;
+  SmallVector<bool> equalities;
+  for (Value v : read.getOperands_()) {
+    std::optional<unsigned> d = findIndex(sum.op, v);
+    if (!d)
+      return where;
+    dims.push_back(getAffineDimExpr(*d, sum.op->getContext()));
+  }
+  for (auto [e, isEqual] : llvm::zip(where->getConstraints(), where->getEqFlags())) {
+    bool isEnd = !isEqual && llvm::any_of(llvm::zip(subscripts.getResults(), shape.getResults()), [&, e = e](auto at) {
+      AffineExpr room = std::get<1>(at) - 1 - std::get<0>(at).replaceDims(dims);
+      return simplifyAffineExpr(room - e, sum.dims, where->getNumSymbols()) == 0;
+    });
+    if (isEnd)
+      continue;
+    kept.push_back(e);
+    equalities.push_back(isEqual);
+  }
+  return kept.empty() ? std::nullopt : std::optional(IntegerSet::get(where->getNumDims(), where->getNumSymbols(), kept, equalities));
+}
+
 LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; }); };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
@@ -41,6 +68,9 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
   // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
   f.right.inSlot = l_.unit == "wgmma" && l_.producerWarps;
   f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
+  for (DotForm::Side *side : {&f.left, &f.right})
+    if (side->inSlot)
+      side->where = withoutEnds(sum, side->factor, side->where);
   BodyToTiles shaper(b_, c_, sum.op, dims);
   SmallVector<int64_t> own;
   for (unsigned d : sum.own.set_bits())
@@ -59,7 +89,7 @@ Value LaunchEmitter::startOfSum(const Summation &sum, const DotForm &f, Location
   return zeroSum(sum, f, loc);
 }
 
-void LaunchEmitter::bindSums(ComputeOp op, BodyToTiles &body) {
+void LaunchEmitter::bindSums(Operation *op, BodyToTiles &body) {
   for (const AddedProducts &added : findAddedProducts(op))
     if (goesOn(l_, ops_, added))
       body.bind(added.sum, c_.results.lookup(ReduceOp(added.second).getResult()));

@@ -221,6 +221,8 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
     if (auto wait = dyn_cast<DotWaitOp>(*kept.user_begin()))
       kept = wait.getResult();
   Value array = inPlace_.lookup(kept).array;
+  if (!array && dot.getAcc().hasOneUse() && dot.getAcc().getDefiningOp<DotOp>()) // (in flight yet: nothing else may touch it)
+    array = acc.array;
   if (!array || array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
     if (func_.getUnit() != "wgmma" || !isZeroTile(dot.getAcc()))

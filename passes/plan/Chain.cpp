@@ -4,6 +4,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/index/TileCondition.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/WalkParts.h"
 #include "support/Saturating.h"
 
 #include <cmath>
@@ -34,29 +35,37 @@ bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target) {
   return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere;
 }
 
-/// The product among what `reads` read, at its own indices as they are; null where there is none, or several, or it is read at several
-/// places.
-ReadOp findProducerRead(ArrayRef<ReadOp> reads) {
-  ReadOp found;
+/// The products among what `reads` read, each at one place, all at the same one, with its own indices as they are, in the products'
+/// order; nothing where there is none, or one is read elsewhere.
+SmallVector<ReadOp> findProducerReads(ArrayRef<ReadOp> reads) {
+  SmallVector<ReadOp> found;
   for (ReadOp read : reads) {
     auto producer = read.getTensor().getDefiningOp<ReduceOp>();
     if (!producer || !findContraction(producer))
       continue;
     bool isPlainRead = read.getMapOrIdentity().isIdentity() && read.getBounds() == BoundsMode::InBounds;
-    if (!isPlainRead || (found && (found.getTensor() != read.getTensor() || !llvm::equal(found.getOperands_(), read.getOperands_()))))
+    if (!isPlainRead || (!found.empty() && !llvm::equal(found.front().getOperands_(), read.getOperands_())))
       return {};
-    found = read;
+    if (llvm::none_of(found, [&](ReadOp other) { return other.getTensor() == read.getTensor(); }))
+      found.push_back(read);
   }
+  llvm::sort(found, [](ReadOp a, ReadOp b) { return a.getTensor().getDefiningOp()->isBeforeInBlock(b.getTensor().getDefiningOp()); });
   return found;
 }
 
-/// The walk of the product that `read` reads along dim `walked` of `statement`, where that is one side of the product alone and no other
-/// dim of the statement stands twice; `seen`: the statement's dims that are indices of the product.
-std::optional<ProductWalk> walkAlong(Operation *statement, ReadOp read, unsigned walked, const Target &target, llvm::BitVector &seen) {
+/// The walk of the products that `reads` read along dim `walked` of `statement`, where that is one side of each product alone and no other
+/// dim of the statement stands twice; `seen`: the statement's dims that are indices of the products.
+std::optional<ProductWalk> walkAlong(Operation *statement, ArrayRef<ReadOp> reads, unsigned walked, const Target &target,
+                                     llvm::BitVector &seen) {
+  if (reads.empty())
+    return std::nullopt;
+  ReadOp read = reads.front();
   auto producer = read.getTensor().getDefiningOp<ReduceOp>();
   ProductWalk walk{producer, *findContraction(producer), read, walked, 0};
-  if (!canBeFirst(producer, walk.first, target))
-    return std::nullopt;
+  for (ReadOp other : reads.drop_front()) {
+    auto op = other.getTensor().getDefiningOp<ReduceOp>();
+    walk.beside.push_back({op, *findContraction(op)});
+  }
   for (auto [at, v] : llvm::enumerate(read.getOperands_())) {
     std::optional<unsigned> d = findIndex(statement, v);
     if (!d || seen[*d])
@@ -65,12 +74,22 @@ std::optional<ProductWalk> walkAlong(Operation *statement, ReadOp read, unsigned
     if (*d == walked)
       walk.walkedOfS = at;
   }
-  auto isAlone = [&](ArrayRef<unsigned> side) { return side == ArrayRef<unsigned>{walk.walkedOfS}; };
-  bool walksAlone = isAlone(walk.first.m) || isAlone(walk.first.n);
+  // (Beside parts of what is walked, of which a block has one.)
+  auto isAlone = [&](ArrayRef<unsigned> side) { return !side.empty() && side.back() == walk.walkedOfS; };
+  bool walksAlone = llvm::all_of(walk.firsts(), [&](const FirstProduct &f) {
+    bool isSame = findWarpgroupType(f.product) == findWarpgroupType(walk.first) && f.product.batch == walk.first.batch;
+    return isSame && canBeFirst(f.op, f.product, target) && (isAlone(f.product.m) || isAlone(f.product.n));
+  });
   return seen[walked] && walksAlone ? std::optional(walk) : std::nullopt;
 }
 
 } // namespace
+
+std::vector<FirstProduct> join(FirstProduct first, ArrayRef<FirstProduct> others) {
+  std::vector<FirstProduct> all{std::move(first)};
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
 
 Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &facts) {
   Count points = 1;
@@ -79,6 +98,17 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
     points *= most < 0 ? (int64_t(1) << 40) : std::max<int64_t>(most, 1);
   }
   return points;
+}
+
+ArrayRef<unsigned> rowsOf(const ProductWalk &walk) {
+  return llvm::is_contained(walk.first.m, walk.walkedOfS) ? walk.first.n : walk.first.m;
+}
+
+double summedOf(ArrayRef<FirstProduct> products, const SizeFacts &facts) {
+  double terms = 0;
+  for (FirstProduct f : products)
+    terms += double(int64_t(pointsOf(f.op.getExtents(), f.product.k, facts)));
+  return terms;
 }
 
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
@@ -96,16 +126,26 @@ namespace {
 bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
-  double columns = points(reader, c.columns()), summed = points(c.producer, c.first.k);
+  double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
   double tilesOfRows = batch * std::ceil(rows / kTileRows);
-  double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
-  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
-  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
+  // Of few rows a tile has 64, and memory is what products wait for.
+  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1, memory = target.partRates.memory / 2;
+  double ofFirst = batch * (rows + walked) * summed / memory, ofSecond = batch * walked * columns / memory;
+  double chained = height * workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
+  if (use == ChainUse::InCascade) { // whose parts may fill the device where rows do not
+    int64_t known = knownMax(reader.getExtents().getResult(c.walked), facts);
+    double column = height * kTileRows * (summed + columns) / target.chainRate;
+    chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
+  }
+  chained = std::max(chained, ofFirst + ofSecond);
+  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target) * height / target.productRate;
+  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target) * height / target.productRate;
+  double apart = (use == ChainUse::Shared ? 0 : std::max(first, ofFirst)) + std::max(second, ofSecond);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
   double traffic = batch * rows * walked * bytes / target.partRates.memory;
   double launches = use == ChainUse::InCascade ? 2 : 1;
-  return chained < first / target.productRate + second / target.productRate + traffic + launches * target.partRates.launch;
+  return chained < apart + traffic + launches * target.partRates.launch;
 }
 
 /// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
@@ -117,15 +157,16 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   ProductChain chain;
   chain.fromB = form->bInRegisters;
   chain.second = second;
-  ReadOp read = findProducerRead(findReads(chain.fromB ? second.b : second.a));
-  if (!read || !findOperandRead(chain.other()) || chain.columns().size() != 1)
+  SmallVector<ReadOp> reads = findProducerReads(findReads(chain.fromB ? second.b : second.a));
+  if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1)
     return std::nullopt;
   llvm::BitVector seen(getExtents(statement).getNumResults());
-  std::optional<ProductWalk> walk = walkAlong(statement, read, second.k.front(), target, seen);
+  std::optional<ProductWalk> walk = walkAlong(statement, reads, second.k.front(), target, seen);
   if (!walk || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
     return std::nullopt;
   chain.producer = walk->producer;
   chain.first = walk->first;
+  chain.beside = walk->beside;
   chain.walked = walk->walked;
   return chain;
 }
@@ -170,14 +211,15 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
     if (llvm::none_of(*products, [&](ProductChain &c) { return findOperandRead(c.other()) == read; }))
       reads.push_back(read);
   });
-  ReadOp read = findProducerRead(reads);
+  SmallVector<ReadOp> producers = findProducerReads(reads);
   // The statement has the rows and the batch of s, each index once, beside columns of its products, and reduces one side of it.
   llvm::BitVector seen(parallel + 1);
-  std::optional<ProductWalk> walk = read ? walkAlong(statement, read, parallel, target, seen) : std::nullopt;
+  std::optional<ProductWalk> walk = walkAlong(statement, producers, parallel, target, seen);
   if (!walk)
     return std::nullopt;
   for (ProductChain &c : *products) {
-    if (c.producer != walk->producer || seen[c.columns().front()])
+    bool isOfWalk = llvm::all_of(c.firsts(), [&](const FirstProduct &f) { return walk->has(f.op); });
+    if (!isOfWalk || seen[c.columns().front()])
       return std::nullopt;
     seen.set(c.columns().front());
   }
@@ -189,28 +231,35 @@ bool isReadBy(ReduceOp producer, Operation *reader) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) { return user->getParentOp() == reader; });
 }
 
+bool isReadBy(const ProductWalk &walk, Operation *reader) {
+  return llvm::all_of(walk.firsts(), [&](const FirstProduct &f) { return isReadBy(f.op, reader); });
+}
+
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
   bool feedsProduct = false;
-  for (Operation *user : walk.producer->getUsers()) {
-    Operation *statement = user->getParentOp();
-    auto reader = dyn_cast<ReduceOp>(statement);
-    bool takes = reader && findChain(reader, target, facts, ChainUse::InCascade);
-    if (!isa<ReadOp>(user) || !(takes || findWalk(statement, target, facts)))
-      return false;
-    feedsProduct |= takes;
-  }
+  for (FirstProduct f : walk.firsts())
+    for (Operation *user : f.op->getUsers()) {
+      Operation *statement = user->getParentOp();
+      auto reader = dyn_cast<ReduceOp>(statement);
+      bool takes = reader && findChain(reader, target, facts, ChainUse::InCascade);
+      if (!isa<ReadOp>(user) || !(takes || findWalk(statement, target, facts)))
+        return false;
+      feedsProduct |= takes;
+    }
   AffineMap extents = walk.producer.getExtents();
   SmallVector<unsigned> others;
   for (unsigned d = 0; d < walk.producer.getNumParallel(); ++d)
     if (d != walk.walkedOfS)
       others.push_back(d);
   auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
-  double rows = points(others), walked = points(walk.walkedOfS), summed = points(walk.first.k), tilesOfRows = std::ceil(rows / kTileRows);
-  double together = workOfLoop(tilesOfRows, walked, summed, target) / target.chainRate;
+  double rows = points(others), walked = points(walk.walkedOfS), summed = summedOf(walk.firsts(), facts),
+         tilesOfRows = std::ceil(rows / kTileRows);
+  int64_t known = knownMax(extents.getResult(walk.walkedOfS), facts);
+  double together = shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time;
   double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
-  // (Short rows alone are reduced in the product's tile.)
-  return (walked > kLargestInTile || feedsProduct) && together < apart + traffic + target.partRates.launch;
+  // (Short rows alone are reduced in the product's tile. With a product that takes them it has been found to pay.)
+  return feedsProduct || (walked > kLargestInTile && together < apart + traffic + target.partRates.launch);
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
@@ -221,15 +270,15 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
     return std::nullopt;
   std::optional<ProductChain> chain = matchChain(reader, *second, target);
   bool isAlone = chain && isReadBy(chain->producer, reader);
-  if (!chain || (!isAlone && use == ChainUse::Alone) || !hasFewColumns(reader, *chain, facts) ||
-      !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
+  if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
+      !hasFewColumns(reader, *chain, facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }
 
 std::optional<ProductWalk> findJoinedWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
   std::optional<ProductWalk> walk = findWalk(statement, target, facts);
-  bool joins = walk && isReadBy(walk->producer, statement) && (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
+  bool joins = walk && isReadBy(*walk, statement) && (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
   return joins ? std::move(walk) : std::nullopt;
 }
 
@@ -240,7 +289,7 @@ bool isChained(Operation *op, const Target &target, const SizeFacts &facts) {
   return reduce && llvm::any_of(reduce->getUsers(), [&](Operation *user) {
            Operation *statement = user->getParentOp();
            if (std::optional<ProductWalk> walk = findJoinedWalk(statement, target, facts))
-             return walk->producer == reduce;
+             return walk->has(reduce);
            auto reader = dyn_cast<ReduceOp>(statement);
            std::optional<ProductChain> chain = reader ? findChain(reader, target, facts) : std::nullopt;
            return chain && chain->producer == reduce;

@@ -8,13 +8,22 @@
 
 namespace kernelc::te {
 
+/// A product whose results others walk.
+struct FirstProduct {
+  ReduceOp op;
+  Contraction product;
+};
+std::vector<FirstProduct> join(FirstProduct first, llvm::ArrayRef<FirstProduct> others);
+
 /// The second product of a chain, o[i, n] = Σ_j f(s[i, j]) · v[j, n], whose first factor is made point by point of the results of
 /// the first one, s[i, j] = Σ_k q[i, k] · w[j, k]. A block has some i and all n, and goes over j: what it has of s lives for a round.
 struct ProductChain {
   ReduceOp producer;
   Contraction first, second;
-  unsigned walked; ///< dim of the second product that is its sum's: j
-  bool fromB;      ///< the second product's factor b is made of s, not a
+  unsigned walked;                  ///< dim of the second product that is its sum's: j
+  bool fromB;                       ///< the second product's factor b is made of s, not a
+  std::vector<FirstProduct> beside; ///< of a cascade's: further products that it is made of
+  std::vector<FirstProduct> firsts() const { return join({producer, first}, beside); }
   llvm::ArrayRef<unsigned> rows() const { return fromB ? second.n : second.m; }
   llvm::ArrayRef<unsigned> columns() const { return fromB ? second.m : second.n; }
   mlir::Value other() const { return fromB ? second.a : second.b; }
@@ -29,13 +38,26 @@ struct ProductWalk {
   ReadOp read;                ///< of s, in the statement
   unsigned walked, walkedOfS; ///< j: dim of the statement, and of s
   std::vector<ProductChain> products = {};
+  std::vector<FirstProduct> beside = {}; ///< further products read at the same points: s[i, j] = a[i, j] + b[i, j]
+
+  /// All products whose results are walked, in their order.
+  std::vector<FirstProduct> firsts() const { return join({producer, first}, beside); }
+  bool has(ReduceOp op) const {
+    return llvm::any_of(firsts(), [&](const FirstProduct &f) { return f.op == op; });
+  }
 };
 
 /// `statement` as one that walks a product's results, which `target` can do in one launch; nothing otherwise.
 std::optional<ProductWalk> findWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
 
+/// The side of the first product that is not walked.
+llvm::ArrayRef<unsigned> rowsOf(const ProductWalk &walk);
+/// How many terms all products have together for one of their results.
+double summedOf(llvm::ArrayRef<FirstProduct> products, const SizeFacts &facts);
+
 /// Whether nobody but `reader` reads what `producer` makes.
 bool isReadBy(ReduceOp producer, mlir::Operation *reader);
+bool isReadBy(const ProductWalk &walk, mlir::Operation *reader);
 
 /// Whether walking the results of `walk` takes less time than writing and reading them: where all who read them walk them, or take them
 /// from registers.

@@ -34,17 +34,43 @@ SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven) {
 bool Scheduler::scheduleChain(LaunchPlan &l) {
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reader = dyn_cast<ReduceOp>(ops_[ordinal]))
-      if (std::optional<ProductChain> chain = findChain(reader, target_, facts_)) {
-        auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == chain->producer; });
-        return scheduleChain(l, {*chain}, l.dims[producer - l.ops.begin()], l.dims[n]);
-      }
+      if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
+        return scheduleChain(l, {*chain}, findFirsts(l, chain->firsts()), l.dims[n]);
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (std::optional<ProductWalk> walk = findJoinedWalk(ops_[ordinal], target_, facts_)) {
-      auto producer = llvm::find_if(l.ops, [&](int64_t o) { return ops_[o] == walk->producer; });
-      ArrayRef<int64_t> first = l.dims[producer - l.ops.begin()];
-      return walk->products.empty() ? scheduleWalk(l, *walk, first) : scheduleChain(l, walk->products, first, l.dims[n]);
+      FirstsOfLaunch firsts = findFirsts(l, walk->firsts());
+      return walk->products.empty() ? scheduleWalk(l, *walk, firsts) : scheduleChain(l, walk->products, firsts, l.dims[n]);
     }
   return false;
+}
+
+Scheduler::FirstsOfLaunch Scheduler::findFirsts(const LaunchPlan &l, ArrayRef<FirstProduct> products) {
+  FirstsOfLaunch firsts;
+  for (const FirstProduct &f : products)
+    firsts.push_back({f.product, dimsOf(l, ReduceOp(f.op))});
+  return firsts;
+}
+
+Scheduler::FirstBytes Scheduler::assignFirsts(LaunchPlan &p, const FirstsOfLaunch &firsts, int64_t rows, int64_t columns) {
+  FirstBytes needs{0, 0, int64_t(firsts.size())};
+  for (const FirstOfLaunch &f : firsts) {
+    bool resides = assignSummed(p, f.dims[f.product.k.front()]);
+    int64_t k = tileProduct(p, f.product.k, f.dims) * kBytes;
+    (resides ? needs.once : needs.each) += rows * k;
+    needs.each += columns * k;
+  }
+  for (int64_t ordinal : p.ops) // (sums that go on from each other have one)
+    for (const AddedProducts &added : findAddedProducts(ops_[ordinal]))
+      needs.sets -= goesOn(p, ops_, added);
+  return needs;
+}
+
+bool Scheduler::canFeedFirsts(const LaunchPlan &p, const FirstsOfLaunch &firsts) {
+  std::string why;
+  return llvm::all_of(firsts, [&](const FirstOfLaunch &f) {
+    return canFeedWgmma(p, f.product.a, f.product.m, f.product.k, f.dims, why) &&
+           canFeedWgmma(p, f.product.b, f.product.n, f.product.k, f.dims, why);
+  });
 }
 
 bool Scheduler::isUneven(const LaunchPlan &l) {
@@ -69,8 +95,8 @@ bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked) {
 std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
                                                 ArrayRef<int64_t> dims) {
   int64_t points = extentProduct(l, rows, dims, likely_), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
-  // Tiles of 64 rows where those of 128 would leave half of the device without work.
-  bool isFew = points >= 0 && products * ceilDiv(Count(points), 128) * 2 <= target_.smCount;
+  // Tiles of 64 rows where those of 128 would leave half of the device without work, or half of their rows.
+  bool isFew = points >= 0 && (points <= 64 || products * ceilDiv(Count(points), 128) * 2 <= target_.smCount);
   std::vector<LaunchPlan> plans;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64}) {
     LaunchPlan &p = plans.emplace_back(l);
@@ -80,6 +106,8 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
     p.persistent = !isUneven(l);
     p.raster = 8;
     assign(p, rows, dims, m);
+    if (int64_t has = tileProduct(p, rows, dims); has < 64) // the unit's least; what lies beyond the extent costs nothing to bring
+      p.tiles[dims[rows.back()]] *= 64 / has;
   }
   return plans;
 }
@@ -91,22 +119,30 @@ bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {
   return resides;
 }
 
-bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<int64_t> dims) {
-  const Contraction &c = walk.first;
-  ArrayRef<unsigned> rows = llvm::is_contained(c.m, walk.walkedOfS) ? c.n : c.m;
-  int64_t walked = dims[walk.walkedOfS], summed = dims[c.k.front()];
-  for (LaunchPlan &p : chainsOfRows(l, rows, c.batch, dims))
-    for (int64_t j : {256, 128, 64}) {
-      p.tiles[walked] = clampTile(p, walked, j);
-      bool resides = assignSummed(p, summed);
-      int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked], k = p.tiles[summed];
-      int64_t once = resides ? height * k * kBytes : 0, each = (width * k + (resides ? 0 : height * k)) * kBytes;
-      p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - once) / each, 8);
+bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const FirstsOfLaunch &firsts) {
+  const Contraction &c = firsts.front().product;
+  ArrayRef<int64_t> dims = firsts.front().dims;
+  ArrayRef<unsigned> rows = rowsOf(walk);
+  int64_t walked = dims[walk.walkedOfS];
+  SmallVector<unsigned> batch(c.batch); // and parts of what is walked
+  for (unsigned d : rows == ArrayRef(c.m) ? c.n : c.m)
+    if (d != walk.walkedOfS)
+      batch.push_back(d);
+  for (LaunchPlan &p : chainsOfRows(l, rows, batch, dims))
+    for (int64_t j : {256, 192, 128, 64}) {
+      // What a round leaves out is known for each point beside the sums: of the widest rounds registers have no room for it.
+      bool isPower = llvm::isPowerOf2_64(uint64_t(j));
+      if (isUneven(p) ? j == 256 || (!isPower && knownDivisor(p.extents.getResult(walked), facts_) % j) : !isPower)
+        continue;
+      p.producerRegisters = kPlainFill;
+      p.tiles[walked] = isPower ? clampTile(p, walked, j) : j;
+      int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked];
+      FirstBytes needs = assignFirsts(p, firsts, height, width);
+      p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / needs.each, 8);
       // What is worked on beside the accumulators: an exponential's arguments.
-      int64_t registers = height * width / (p.warps * 32) + height * width / (p.warps * 32) / 4;
-      std::string why;
+      int64_t accumulators = height * width / (p.warps * 32), registers = accumulators * needs.sets + accumulators / 4;
       if (height % 64 || width < 16 || p.stages < 2 || registers + kBesideAccumulators > registerShares(p).consumer ||
-          !canFeedWgmma(p, c.a, c.m, c.k, dims, why) || !canFeedWgmma(p, c.b, c.n, c.k, dims, why))
+          !canFeedFirsts(p, firsts))
         continue;
       p.clusterIndex = dims[rows.back()];
       p.descending = growsAlong(p, p.clusterIndex, walked);
@@ -116,7 +152,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, ArrayRef<in
   return false;
 }
 
-bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
+bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, ArrayRef<int64_t> second) {
   const ProductChain &chain = chains.front();
   int64_t walked = second[chain.walked];
   bool isCascade = llvm::any_of(l.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); });
@@ -128,12 +164,11 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, Arra
     }
     for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p)) : SmallVector<int64_t>{128, 64}) {
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
-      bool resides = assignSummed(p, first[chain.first.k.front()]);
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
       fitted.inFlight = isCascade ? 2 : 1;
       fitted.producerRegisters = isCascade ? kPlainFill : 0;
-      if (!fitsChain(fitted, chains, first, second, resides))
+      if (!fitsChain(fitted, chains, firsts, second))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
@@ -151,27 +186,26 @@ void Scheduler::fitPart(LaunchPlan &p, int64_t columns) {
     p.part /= 2;
 }
 
-bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool resides) {
+bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, ArrayRef<int64_t> second) {
   const ProductChain &chain = chains.front();
   int64_t m = tileProduct(p, chain.rows(), second), n = 0, j = p.tiles[second[chain.walked]];
   for (const ProductChain &c : chains)
     n += tileProduct(p, c.columns(), second);
-  int64_t k = tileProduct(p, chain.first.k, first);
-  // Of the first product's results a thread has f32 while they are worked on, and what the second takes of them.
-  int64_t registers = (m * j + m * j / 2 + m * n) / (p.warps * 32);
+  FirstBytes needs = assignFirsts(p, firsts, m, j);
+  // Of the first products' results a thread has f32 while they are worked on, and what the second takes of them.
+  int64_t registers = (needs.sets * m * j + m * j / 2 + m * n) / (p.warps * 32);
   if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
     return false;
   std::string why;
-  if (!canFeedWgmma(p, chain.first.a, chain.first.m, chain.first.k, first, why) ||
-      !canFeedWgmma(p, chain.first.b, chain.first.n, chain.first.k, first, why) ||
+  if (!canFeedFirsts(p, firsts) ||
       !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))
     return false;
-  int64_t once = resides ? m * k * kBytes : 0, each = (j * k + j * n + (resides ? 0 : m * k)) * kBytes;
+  int64_t each = needs.each + j * n * kBytes;
   each += bytesBeside(p, indicesOf(chain.rows(), second), second[chain.walked]); // a bias, a mask: brought as the factors are
   fitPart(p, n);
   StoredBytes stored = storedBytes(p);
   int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
-  int64_t left = target_.maxSharedPerBlock - kBesideSlots - once - staged;
+  int64_t left = target_.maxSharedPerBlock - kBesideSlots - needs.once - staged;
   p.stages = std::min<int64_t>(left / each, kMostStages);
   return p.part >= 16 && p.stages >= 2;
 }

@@ -146,9 +146,9 @@ private:
       return joinScan(i, candidate, reads);
     if (auto reader = dyn_cast<ReduceOp>(op))
       if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
-        return joinLoop(i, candidate, chain->producer, chain->walked, {*chain});
+        return joinLoop(i, candidate, {{chain->producer, chain->first}}, chain->walked, {*chain});
     if (std::optional<ProductWalk> walk = findJoinedWalk(op, target_, facts_))
-      return joinLoop(i, candidate, walk->producer, walk->walked, walk->products);
+      return joinLoop(i, candidate, walk->firsts(), walk->walked, walk->products);
     bool product = isContractionGroup(g);
     auto reduce = dyn_cast<ReduceOp>(op);
     if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
@@ -185,41 +185,56 @@ private:
     return true;
   }
 
-  /// Statement i, which reduces dim `walked` of what a product makes, in that one's launch: it gets the statement's grid, and walks what
+  /// Statement i, which reduces dim `walked` of what products make, in the last one's launch: it gets the statement's grid, and walks what
   /// that reduces.
-  bool joinLoop(int64_t i, int64_t candidate, ReduceOp producer, unsigned walked, ArrayRef<ProductChain> products) {
-    Group &g = groups_[candidate];
-    int64_t first = llvm::find(ops_, producer) - ops_.begin();
-    if (g.ops != SmallVector<int64_t>{first})
-      return false;
+  bool joinLoop(int64_t i, int64_t candidate, ArrayRef<FirstProduct> firsts, unsigned walked, ArrayRef<ProductChain> products) {
     Operation *op = ops_[i];
     Group joined;
     joined.grid = getNumParallel(op);
-    for (auto [d, e] : llvm::enumerate(getExtents(op).getResults())) {
-      joined.extents.push_back(e);
-      joined.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
-    }
+    for (unsigned d = 0; d < getExtents(op).getNumResults(); ++d)
+      addIndex(joined, op, d);
     joined.loops = {int64_t(walked)};
     for (const ProductChain &c : products)
       joined.whole.push_back(c.columns().front());
-    ReadOp read;
-    op->walk([&](ReadOp r) { read = r.getTensor() == producer.getResult() ? r : read; });
-    SmallVector<int64_t> dims;
-    for (Value v : read.getOperands_())
-      dims.push_back(*findIndex(op, v));
-    for (unsigned d = getNumParallel(producer); d < g.extents.size(); ++d) { // what the first one sums
-      dims.push_back(joined.extents.size());
-      joined.extents.push_back(g.extents[d]);
-      joined.names.push_back(g.names[d]);
-    }
-    for (auto [d, index] : llvm::enumerate(dims))
-      if (joined.extents[index] != g.extents[d])
+    for (FirstProduct f : firsts) {
+      int64_t first = llvm::find(ops_, f.op) - ops_.begin();
+      if (groups_[owner_[first]].ops != SmallVector<int64_t>{first})
         return false;
-    joined.ops = {first, i};
-    joined.dims = {dims, llvm::to_vector(llvm::seq<int64_t>(0, getExtents(op).getNumResults()))};
+      ReadOp read;
+      op->walk([&](ReadOp r) { read = r.getTensor() == f.op.getResult() ? r : read; });
+      SmallVector<int64_t> dims;
+      for (Value v : read.getOperands_())
+        dims.push_back(*findIndex(op, v));
+      for (unsigned d = 0; d < dims.size(); ++d)
+        if (joined.extents[dims[d]] != f.op.getExtents().getResult(d))
+          return false;
+      for (unsigned d = f.op.getNumParallel(); d < f.op.getNumDims(); ++d) { // what it sums
+        dims.push_back(joined.extents.size());
+        addIndex(joined, f.op, d);
+      }
+      joined.ops.push_back(first);
+      joined.dims.push_back(std::move(dims));
+    }
+    joined.ops.push_back(i);
+    joined.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, getExtents(op).getNumResults())));
+    groups_[candidate] = std::move(joined);
+    for (FirstProduct f : firsts)
+      if (int64_t first = llvm::find(ops_, f.op) - ops_.begin(), own = owner_[first]; own != candidate) {
+        owner_[first] = candidate;
+        candidate = dropGroup(own, candidate);
+      }
     owner_[i] = candidate;
-    g = std::move(joined);
     return true;
+  }
+
+  /// Leaves out group n, which nothing is in any more; what `candidate` is called then.
+  int64_t dropGroup(int64_t n, int64_t candidate) {
+    groups_.erase(groups_.begin() + n);
+    for (auto &[op, group] : owner_)
+      group -= group > n;
+    for (auto &[set, group] : groupOfSet_)
+      group -= int64_t(group) > n;
+    return candidate - (candidate > n);
   }
 
   /// Statement i in the launch of a set of chained products, of which it is one.

@@ -155,7 +155,14 @@ private:
   // ChainPlan.cpp
   /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
   bool scheduleChain(LaunchPlan &l);
-  bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second);
+  /// A product whose results a launch walks, and the launch index of each of its dims.
+  struct FirstOfLaunch {
+    Contraction product;
+    llvm::ArrayRef<int64_t> dims;
+  };
+  using FirstsOfLaunch = std::vector<FirstOfLaunch>;
+  FirstsOfLaunch findFirsts(const LaunchPlan &l, llvm::ArrayRef<FirstProduct> products);
+  bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
   /// Whether the loop over index `walked` has more rounds for later tiles of index `rows` (`j <= i`): the longest then come first, so that
@@ -166,14 +173,20 @@ private:
                                        llvm::ArrayRef<int64_t> dims);
   /// Gives a tile all of what the first product sums, index `index`, where its rows then stay in slots; else a line, and is false.
   bool assignSummed(LaunchPlan &p, int64_t index);
-  /// A cascade over what a product makes, round by round. `dims`: the product's launch indices.
-  bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, llvm::ArrayRef<int64_t> dims);
+  /// What first products need for a tile of `rows` of theirs.
+  struct FirstBytes {
+    int64_t once = 0, each = 0; ///< bytes of slots that stay for the whole loop, and of a stage
+    int64_t sets = 0;           ///< of accumulators
+  };
+  /// Chooses the tiles of what they sum.
+  FirstBytes assignFirsts(LaunchPlan &p, const FirstsOfLaunch &firsts, int64_t rows, int64_t columns);
+  bool canFeedFirsts(const LaunchPlan &p, const FirstsOfLaunch &firsts);
+  /// A cascade over what products make, round by round.
+  bool scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const FirstsOfLaunch &firsts);
   /// Halves the part of an epilogue until it divides `columns`.
   static void fitPart(LaunchPlan &p, int64_t columns);
-  /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `resides`: all rows of the first product's
-  /// tile stay in slots for the whole loop. `first`, `second`: the products' launch indices.
-  bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, llvm::ArrayRef<int64_t> first, llvm::ArrayRef<int64_t> second,
-                 bool resides);
+  /// Whether registers and slots hold the tiles of `p`, whose stages and parts it chooses. `second`: the second products' launch indices.
+  bool fitsChain(LaunchPlan &p, llvm::ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, llvm::ArrayRef<int64_t> second);
 
   // ChainSetPlan.cpp
   /// Several products that take others' results in the launch's loop. False where no tile holds what they need.

@@ -188,13 +188,18 @@ SmallVector<AddedProducts> findAddedProducts(Operation *statement) {
 }
 
 bool goesOn(const LaunchPlan &l, ArrayRef<Operation *> ops, const AddedProducts &added) {
-  auto walksAlone = [&](ReduceOp op) {
+  auto isWalked = [&](int64_t index) { return llvm::is_contained(l.loops, index); };
+  auto dimsOf = [&](ReduceOp op) {
     auto member = llvm::find(l.ops, llvm::find(ops, op) - ops.begin());
-    return member != l.ops.end() &&
-           llvm::none_of(l.dims[member - l.ops.begin()], [&](int64_t index) { return llvm::is_contained(l.loops, index); });
+    return member != l.ops.end() ? ArrayRef<int64_t>(l.dims[member - l.ops.begin()]) : ArrayRef<int64_t>();
   };
-  std::optional<Contraction> second = findContraction(added.second);
-  return walksAlone(added.first) && walksAlone(added.second) && second && second->sumScales.empty();
+  ArrayRef<int64_t> first = dimsOf(added.first), second = dimsOf(added.second);
+  bool areAlone = llvm::none_of(first, isWalked) && llvm::none_of(second, isWalked);
+  // Or a round of the launch's loop makes both, for a cascade.
+  Operation *reader = ReduceOp(added.first)->user_begin()->getParentOp();
+  bool areOfRound = isa<CascadeOp>(reader) && llvm::any_of(first, isWalked) && llvm::any_of(second, isWalked);
+  std::optional<Contraction> product = findContraction(ReduceOp(added.second));
+  return !first.empty() && !second.empty() && (areAlone || areOfRound) && product && product->sumScales.empty();
 }
 
 } // namespace kernelc::te

@@ -32,6 +32,31 @@ void cloneBody(OpBuilder &b, Block &from, IRMapping &mapping) {
     b.clone(op, mapping);
 }
 
+/// Has reads in `body` that `start` + `low` is a subscript of, start = high * chunk, take `high` and `low`.
+void readByDigits(Block &body, Value whole, Value high, Value low, int64_t chunk) {
+  for (ReadOp read : llvm::to_vector(body.getOps<ReadOp>())) {
+    if (!llvm::is_contained(read.getOperands_(), whole))
+      continue;
+    OpBuilder b(read);
+    SmallVector<Value> operands;
+    SmallVector<AffineExpr> by;
+    for (Value v : read.getOperands_()) {
+      AffineExpr first = b.getAffineDimExpr(operands.size());
+      by.push_back(v == whole ? first * chunk + b.getAffineDimExpr(operands.size() + 1) : first);
+      if (v == whole)
+        operands.append({high, low});
+      else
+        operands.push_back(v);
+    }
+    AffineMap map = read.getMapOrIdentity();
+    map = map.replaceDimsAndSymbols(by, {}, operands.size(), map.getNumSymbols());
+    auto made = ReadOp::create(b, read.getLoc(), read.getResult().getType(), read.getTensor(), operands, AffineMapAttr::get(map),
+                               read.getBoundsAttr(), read.getPadding());
+    read.replaceAllUsesWith(made.getResult());
+    read.erase();
+  }
+}
+
 void addIndices(Block &block, unsigned n, OpBuilder &b, Location loc) {
   for (unsigned i = 0; i < n; ++i)
     block.addArgument(b.getIndexType(), loc);
@@ -149,9 +174,11 @@ void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
     for (unsigned d = 0; d < dims + n; ++d)
       mapping.map(op.getBlock().getArgument(d), element.getArgument(d < parallel ? d : d + 1));
     Value start = arith::MulIOp::create(b, loc, element.getArgument(parallel), arith::ConstantIndexOp::create(b, loc, chunk));
-    mapping.map(op.getBlock().getArgument(parallel), arith::AddIOp::create(b, loc, start, element.getArgument(parallel + 1)).getResult());
+    Value whole = arith::AddIOp::create(b, loc, start, element.getArgument(parallel + 1));
+    mapping.map(op.getBlock().getArgument(parallel), whole);
     for (Operation &o : op.getBlock())
       b.clone(o, mapping);
+    readByDigits(element, whole, element.getArgument(parallel), element.getArgument(parallel + 1), chunk);
     Block &finalize = inner.getFinalize().emplaceBlock();
     addIndices(finalize, parallel + 1, b, loc);
     addComponents(finalize);

@@ -34,7 +34,6 @@ public:
 
   CascadeOp write() {
     chooseResults();
-    countPoints();
     SmallVector<StringRef> kinds;
     SmallVector<Type> results;
     for (auto [k, c] : llvm::enumerate(s_.components)) {
@@ -91,50 +90,6 @@ private:
       }
       memberOf_[k] = m;
     }
-  }
-
-  /// Whether the chain may have no point that counts.
-  bool mayBeEmpty() {
-    AffineMap extents = chain_.domain.extents;
-    return chain_.domain.condition || chain_.where || llvm::any_of(extents.getResults().drop_front(chain_.parallel), [](AffineExpr e) {
-             auto extent = dyn_cast<AffineConstantExpr>(e);
-             return !extent || extent.getValue() < 1;
-           });
-  }
-
-  /// Whether a factor that has left a sum may be no number: it is read, or what an earlier member comes to.
-  bool mayBeNan(Value factor) {
-    if (auto arg = dyn_cast<BlockArgument>(factor))
-      return arg.getOwner() == chain_.block && arg.getArgNumber() >= chain_.dims;
-    Operation *op = factor.getDefiningOp();
-    return op && (isa<ReadOp>(op) || llvm::any_of(op->getOperands(), [&](Value v) { return mayBeNan(v); }));
-  }
-  bool hasFactor(const Part &part) {
-    auto mayBe = [&](Value f) { return mayBeNan(f); };
-    return llvm::any_of(part.factors, mayBe) || llvm::any_of(part.divisors, mayBe);
-  }
-
-  /// Adds a component that counts, where a sum of no points, which is zero, would be multiplied by what may be no number, and no other
-  /// component tells.
-  void countPoints() {
-    auto needsCount = [&](const Part &part) { return hasFactor(part) && s_.components[part.component].motion != Motion::Exponential; };
-    if (mayBeEmpty() && llvm::any_of(s_.members, [&](ArrayRef<Part> parts) { return llvm::any_of(parts, needsCount); })) {
-      Component count{Combiner::Sum};
-      count.member = s_.components.front().member; // (whose type it has)
-      counted_ = s_.components.size();
-      s_.components.push_back(count);
-      memberOf_.push_back(std::nullopt);
-    }
-  }
-
-  /// Whether no point has counted for a part with factors; null where some point does.
-  Value isOfNothing(const Part &part, llvm::function_ref<Value(unsigned)> component) {
-    if (!mayBeEmpty() || !hasFactor(part))
-      return {};
-    bool isExponential = s_.components[part.component].motion == Motion::Exponential;
-    // (The largest of the exponentials is one.)
-    Value count = component(!isExponential ? *counted_ : part.plain ? *part.plain : part.component);
-    return isEqual(count, constant(count.getType(), 0));
   }
 
   Block &open(Region &region, unsigned indices, unsigned times) {
@@ -319,23 +274,32 @@ private:
   /// What a part of a member comes to, but for its sign.
   Value valueOf(const Part &part, IRMapping &mapping, llvm::function_ref<Value(unsigned)> component) {
     const Component &c = s_.components[part.component];
-    Value v = component(part.component);
-    if (part.plain) // every term is NaN, if there is one
-      v = choose(isEqual(component(c.reference), singular(c)), component(*part.plain), v);
+    Value sum = component(part.component), v = sum, isEmpty;
+    auto isZero = [&](Value x) { return isEqual(x, constant(x.getType(), 0)); };
+    if (part.count)
+      isEmpty = isZero(component(*part.count));
+    if (c.motion == Motion::Exponential) {
+      // Where x says nothing, every term is NaN, if there is one.
+      Value none = isEqual(component(c.reference), singular(c)), plain = part.plain ? component(*part.plain) : sum;
+      if (part.outside || chain_.mayBeEmpty)
+        isEmpty = arith::AndIOp::create(b_, loc(), none, isZero(plain));
+      if (part.outside) { // all terms of the program are what the factor is there, times their own factors
+        Value outside = cloneValue(part.outside, mapping, b_);
+        v = choose(none, part.plain ? plus(v, outside) : outside, times(v, outside));
+      } else if (part.plain) {
+        v = choose(none, plain, v);
+      }
+    }
     if (c.motion == Motion::Moment) {
       Value n = component(c.count), center = cloneValue(part.center, mapping, b_);
       v = moveMoment(c, v, n, minus(over(component(c.reference), n), center), component);
     }
-    Value none = isOfNothing(part, component);
-    auto factor = [&](Value f) {
-      Value known = cloneValue(f, mapping, b_);
-      return none ? choose(none, constant(known.getType(), 1), known) : known;
-    };
     for (Value f : part.factors)
-      v = times(v, factor(f));
+      v = times(v, cloneValue(f, mapping, b_));
     for (Value f : part.divisors)
-      v = over(v, factor(f));
-    return v;
+      v = over(v, cloneValue(f, mapping, b_));
+    bool isMultiple = part.outside || !part.factors.empty() || !part.divisors.empty();
+    return isEmpty && isMultiple ? choose(isEmpty, sum, v) : v; // nothing comes to zero, whatever the factors
   }
 
   const Chain &chain_;
@@ -345,7 +309,6 @@ private:
   SmallVector<Type> types_;
   SmallVector<SmallVector<unsigned>> own_;        ///< per component
   SmallVector<std::optional<unsigned>> memberOf_; ///< per component
-  std::optional<unsigned> counted_;               ///< the component that counts points
 };
 
 } // namespace

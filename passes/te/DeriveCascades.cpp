@@ -342,7 +342,7 @@ private:
   }
 
   /// Gives the chain the indices of its members, the parallel ones in the order of the member that has most.
-  static void setDomain(Family &family, Chain &chain) {
+  void setDomain(Family &family, Chain &chain) {
     ReduceOp most = *llvm::max_element(family.members, [](ReduceOp a, ReduceOp b) { return a.getNumParallel() < b.getNumParallel(); });
     SmallVector<unsigned> order(family.indicesOf[most]), dimOf(family.parallel.size());
     for (ReduceOp r : family.members)
@@ -371,6 +371,8 @@ private:
     unsigned symbols = most.getExtents().getNumSymbols();
     chain.domain.indices = ArrayAttr::get(most.getContext(), names);
     chain.domain.extents = AffineMap::get(0, symbols, extents, most.getContext());
+    chain.mayBeEmpty = most.getCondition() || most.getYield().getCondition() ||
+                       !llvm::all_of(ArrayRef(extents).drop_front(chain.parallel), [&](AffineExpr e) { return knownPositive(e, facts_); });
     if (std::optional<IntegerSet> set = most.getCondition())
       chain.domain.condition = IntegerSetAttr::get(set->replaceDimsAndSymbols(by, {}, chain.dims, symbols));
   }

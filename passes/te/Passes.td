@@ -238,8 +238,9 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
 
     | term | times, or plus |
     |---|---|
-    | free of x | stays |
+    | free of x, or that times what is free of the index | stays |
     | `exp(κ (v - x)) w(u)`, x = max v and κ > 0, or x = min v and κ < 0; `exp2` alike | · exp(κ (x - x')) |
+    | `exp(κ (v - max(x, z))) w(u)`, z free of the index (a sink) | the same; exp(κ (x - max(x, z))) leaves the sum |
     | the same times `(λ (v - x))^p` (an entropy) | the same, and the binomial theorem in λ (x - x'), with the lower powers |
     | `(v / x)^p`, x = max of the absolute value of v | · (x / x')^p |
     | `(v - c s)^p`, s = Σ v, p up to 4 | binomial theorem in the mean s / n, with a count n and the lower moments |
@@ -250,7 +251,8 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
 
     Infinities and NaN: a state at the identity of x (every score -inf) is kept while x stays, and counts as zero once x moves. A sum with
     a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. So rows of which
-    everything is excluded, rows of -inf and scores of +inf give what docs/language.md says.
+    everything is excluded, rows of -inf and scores of +inf give what docs/language.md says. A sum over no point is zero whatever
+    factor has left it: where there may be none, x says so, or a count beside sums that have no x.
 
     Reductions whose points one block holds in registers (32768) are left alone, or a cluster's blocks where a pointwise statement
     goes over the same points (`findHeldRow`): they are read once as they are. So

@@ -251,6 +251,8 @@ private:
         return done(*part);
       return fail(p.mixed.empty() ? p.exponentials[0] : p.mixed[0]);
     }
+    if (std::optional<Part> part = matchFree(p, v.getLoc()))
+      return done(*part);
     Operation *op = v.getDefiningOp();
     if (isa<arith::AddFOp, arith::SubFOp>(op))
       return separateSum(op->getOperand(0), negative) && separateSum(op->getOperand(1), negative ^ isa<arith::SubFOp>(op));
@@ -276,12 +278,51 @@ private:
     return std::pair(scale, *m);
   }
 
-  /// exp(κ (v - x)) w (λ (v - x))^p.
+  /// The earlier results that `y` is the largest or the smallest of, beside others free of the index.
+  void collectExtremes(Value y, Combiner kind, SmallVectorImpl<Value> &into) {
+    Operation *op = y.getDefiningOp();
+    if (kind == Combiner::Max ? isa_and_nonnull<arith::MaximumFOp>(op) : isa_and_nonnull<arith::MinimumFOp>(op))
+      for (Value v : op->getOperands())
+        collectExtremes(v, kind, into);
+    else if (isa<BlockArgument>(y) && !isPure(y))
+      into.push_back(y);
+  }
+
+  /// What an exponent is a multiple of: v - x, or v - y, where y is the larger (smaller) one of x and others; by how much, which
+  /// result x is, and y.
+  struct Exponent {
+    double scale;
+    unsigned member;
+    Value beside;
+  };
+  std::optional<Exponent> matchExponent(const LinearForm &form) {
+    if (auto plain = matchDifference(form))
+      return Exponent{plain->first, plain->second, Value()};
+    for (auto &[y, c] : form.terms)
+      for (Combiner kind : {Combiner::Max, Combiner::Min}) {
+        if (isPure(y) || !isFree(y) || isa<BlockArgument>(y))
+          continue;
+        SmallVector<Value> extremes;
+        collectExtremes(y, kind, extremes);
+        for (Value x : extremes) {
+          LinearForm of = form;
+          of.terms.erase(y);
+          of.terms[x] += c;
+          auto found = matchDifference(of);
+          if (found && chain_.kindOf(found->second) == kind)
+            return Exponent{found->first, found->second, y};
+        }
+      }
+    return std::nullopt;
+  }
+
+  /// exp(κ (v - x)) w (λ (v - x))^p; with a y beside x, exp(κ (x - y)) leaves the sum.
   std::optional<Part> matchExponential(const Product &p, Location loc) {
-    auto exponent = matchDifference(linearForm(p.exponentials[0].getDefiningOp()->getOperand(0)));
-    if (!exponent || !llvm::all_equal(p.mixed))
+    Operation *exponential = p.exponentials[0].getDefiningOp();
+    std::optional<Exponent> exponent = matchExponent(linearForm(exponential->getOperand(0)));
+    if (!exponent || !llvm::all_equal(p.mixed) || (exponent->beside && !p.mixed.empty()))
       return std::nullopt;
-    auto [scale, m] = *exponent;
+    auto [scale, m, beside] = *exponent;
     if (chain_.kindOf(m) == Combiner::Max ? scale < 0 : scale > 0)
       return std::nullopt; // terms would be larger than one, for some of the points
     Component c{Combiner::Sum, Motion::Exponential, p.exponentials[0], m, componentOf(m), scale, p.exponentials[0]};
@@ -292,6 +333,8 @@ private:
       c.shift = factor->first;
     }
     Part part{0, p.negative, p.free, p.freeDivisors, std::nullopt, Value()};
+    if (beside)
+      part.outside = exponentialOfDistance(exponential, scale, chain_.argument(m), beside);
     bool hasFactor = !p.terms.empty() || p.rounding;
     if (hasFactor || !p.mixed.empty())
       part.plain = findOrAdd(c);
@@ -309,13 +352,44 @@ private:
     return part;
   }
 
+  /// w, times what is free of the index: that leaves the sum.
+  std::optional<Part> matchFree(const Product &p, Location loc) {
+    if (!p.mixed.empty() || !p.exponentials.empty() || (p.rounding && !hasRangeOfF32(p.rounding->getOperand(0).getType())))
+      return std::nullopt;
+    Part part{add({Combiner::Sum, Motion::Stays, product(p, 0, loc)}), p.negative, p.free, p.freeDivisors};
+    if (chain_.mayBeEmpty) {
+      Component count{Combiner::Sum, Motion::Stays, Value()};
+      for (unsigned m = 0; m <= member_; ++m) // of the dims that fewest have
+        if (isa<FloatType>(chain_.terms[m].getType()) && chain_.own[m].size() < chain_.own[count.member].size())
+          count.member = m;
+      if (!isa<FloatType>(chain_.terms[count.member].getType()))
+        count.member = member_;
+      part.count = findOrAdd(count);
+    }
+    return part;
+  }
+  /// Whether what was in range beside a free factor is in range without it, as f32's are.
+  static bool hasRangeOfF32(Type type) { return type.isBF16() || type.isF32(); }
+
+  /// exp(κ (x - y)), of the base of `like`.
+  Value exponentialOfDistance(Operation *like, double scale, Value x, Value y) {
+    OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
+    Location loc = like->getLoc();
+    Value d = arith::SubFOp::create(b, loc, x, y);
+    if (scale != 1)
+      d = arith::MulFOp::create(b, loc, d, arith::ConstantOp::create(b, loc, b.getFloatAttr(d.getType(), scale)));
+    return isa<math::ExpOp>(like) ? math::ExpOp::create(b, loc, d).getResult() : math::Exp2Op::create(b, loc, d).getResult();
+  }
+
   /// The product without what leaves the sum, and with `power` of its differences.
   Value product(const Product &p, unsigned power, Location loc) {
     OpBuilder b(chain_.block, chain_.block->getTerminator()->getIterator());
-    Value v = p.exponentials[0];
+    Value v = p.exponentials.empty() ? Value() : p.exponentials[0];
     auto multiply = [&](const Product::Terms &terms) {
       for (Value w : terms.factors)
-        v = arith::MulFOp::create(b, loc, v, w);
+        v = v ? arith::MulFOp::create(b, loc, v, w).getResult() : w;
+      if (!v && !terms.divisors.empty())
+        v = arith::ConstantOp::create(b, loc, b.getFloatAttr(terms.divisors[0].getType(), 1));
       for (Value w : terms.divisors)
         v = arith::DivFOp::create(b, loc, v, w);
     };

@@ -17,6 +17,7 @@ struct Chain {
     mlir::IntegerSetAttr condition;
   } domain;
   unsigned parallel = 0, dims = 0; ///< of the domain
+  bool mayBeEmpty = true;          ///< whether some result may be over no point
   mlir::Block *block = nullptr;
   llvm::SmallVector<mlir::Value> terms; ///< per member
   mlir::Value where;                    ///< in the block: the condition on data under which points count; null: all do
@@ -57,6 +58,8 @@ struct Part {
   bool negative = false;
   llvm::SmallVector<mlir::Value> factors, divisors; ///< in the chain's block
   std::optional<unsigned> plain;                    ///< of weighted exponentials, the component without weights
+  mlir::Value outside;                              ///< of exponentials, exp(κ (x - y)) where the program subtracts y
+  std::optional<unsigned> count;                    ///< where there may be no point, a component that counts them
   mlir::Value center;                               ///< of moments: what the program subtracts from v
 };
 

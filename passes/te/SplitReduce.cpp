@@ -15,10 +15,12 @@
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
+#include "passes/plan/WalkParts.h"
 #include "passes/te/Cascade.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Fold.h"
 #include "passes/te/Parts.h"
+#include "passes/te/SplitWalk.h"
 
 using namespace mlir;
 
@@ -41,6 +43,13 @@ public:
       auto fold = dyn_cast<FoldOp>(op);
       if (!isa<ReduceOp, CascadeOp>(op) && !(fold && fold.getMonoid()))
         continue;
+      if (auto cascade = dyn_cast<CascadeOp>(op))
+        if (std::optional<ProductWalk> walk = findJoinedWalk(cascade, target_, facts_); walk && !schedule_.parts) {
+          int64_t chunk = cascade.getCondition() ? 0 : partsOfWalk(cascade, *walk, target_, facts_).chunk;
+          if (chunk)
+            splitWalk(cascade, *walk, chunk, facts_);
+          continue; // (else its results stay in registers)
+        }
       FailureOr<Parts> parts = partsFor(&op);
       if (failed(parts))
         return failure();

@@ -29,6 +29,7 @@ struct Supply {
   bool direct = false;      ///< a is what travels for it
   bool inRegisters = false; ///< a passes through registers
   MaskOp aMask, bMask;      ///< applied in the slots
+  SmallVector<LoadOp> over; ///< of the dots that it goes on from: their slots are free when its own are
 
   scf::ForOp loop() const { return cast<scf::ForOp>(DotOp(dot)->getParentOp()); }
   SmallVector<LoadOp> loads() const {
@@ -111,6 +112,7 @@ public:
       if (supply.direct && DotOp(supply.dot).getARounded())
         rounded_.insert(supply.first.front());
     }
+    handOver();
     for (auto [n, supply] : llvm::enumerate(supplies_))
       if (failed(pipeline(supply, n)))
         return failure();
@@ -220,6 +222,30 @@ private:
     return together ? all : SmallVector<Supply *>{&s};
   }
 
+  /// The product of the same round that adds to the sum of `s` and to nothing else; null where there is none. Both are issued one behind
+  /// the other, and waited for together.
+  Supply *findNext(Supply &s) {
+    DotOp dot = s.dot;
+    auto next = dot->hasOneUse() ? dyn_cast<DotOp>(*dot->user_begin()) : DotOp();
+    auto isPlain = [](Supply &x) { return x.direct && !x.inRegisters && !x.aMask && !x.bMask; };
+    if (!next || next.getAcc() != dot.getResult() || next->getBlock() != dot->getBlock() || func_.getUnit() != "wgmma" || !isPlain(s))
+      return nullptr;
+    auto found = llvm::find_if(supplies_, [&](Supply &other) { return other.dot == next; });
+    return found != supplies_.end() && isPlain(*found) ? &*found : nullptr;
+  }
+
+  /// Gives what products read that others go on from to the last of these, to let go of.
+  void handOver() {
+    for (auto [n, s] : llvm::enumerate(supplies_))
+      if (Supply *next = findNext(s)) {
+        for (LoadOp load : llvm::concat<LoadOp>(s.over, s.loads())) {
+          size_t &last = lastReader_[load];
+          last = std::max(last, size_t(next - supplies_.data()));
+          next->over.push_back(load);
+        }
+      }
+  }
+
   LogicalResult pipeline(Supply &s, size_t n) {
     DotOp dot = s.dot;
     scf::ForOp loop = s.loop();
@@ -230,6 +256,11 @@ private:
     for (Supply *other : together)
       for (LoadOp load : other->loads())
         if (!slots_.count(load) && !llvm::is_contained(places[load->getBlock()], load))
+          places[load->getBlock()].push_back(load);
+    Supply *goesOn = findNext(s);
+    for (Supply *next = goesOn; next; next = findNext(*next))
+      for (LoadOp load : next->loads())
+        if (!slots_.count(load) && places.count(load->getBlock()) && !llvm::is_contained(places[load->getBlock()], load))
           places[load->getBlock()].push_back(load);
     for (auto &[block, loads] : places) // (a block may be another one by then)
       if (failed(fill(s, loads)))
@@ -263,7 +294,7 @@ private:
     b_.setInsertionPointAfter(fed);
     bool alone = llvm::all_of(loop.getOps<DotOp>(), [&](DotOp other) { return other == dot || other == fed; });
     bool overlaps = runsOn(s) && (alone || together.size() > 1);
-    if (together.size() > 1 && together.back() != &s) { // waited for behind the last of them
+    if (goesOn || (together.size() > 1 && together.back() != &s)) { // waited for behind the last of them
       dot.replaceAllUsesWith(fed.getResult());
       dot.erase();
       s.dot = fed;
@@ -510,7 +541,9 @@ private:
   /// Releases what was filled in `block` and dot number `n` is the last to read. The builder stands in that block.
   void releaseIn(Block *block, const Supply &s, size_t n, bool taken, Location loc) {
     SmallVector<Value> released;
-    for (LoadOp load : s.loads()) {
+    SmallVector<LoadOp> all(s.over);
+    llvm::append_range(all, s.loads());
+    for (LoadOp load : all) {
       Slot slot = slots_.lookup(load);
       if (slot.filled->getBlock() != block || lastReader_.lookup(load) != n || llvm::is_contained(released, slot.channel()))
         continue;

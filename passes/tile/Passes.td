@@ -55,7 +55,8 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     what copies bring, and masked: `tile.ring_load` takes its loads out of their slots into registers, and
     the product is waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle
     for vectors along them, and release a slot in its own round. Products side by side in one round are
-    filled together, issued one after the other and waited for a round later; those that take others'
+    filled together, issued one after the other and waited for a round later. So are products that go on from each
+    other's sums, whose last one is waited for; those that take others'
     results are waited for where their own are needed. A loop behind another one with slots like its goes
     on in these (`tile.ring in`). Anything else that no tensor copy can make
     is an error; the plan asks first.
@@ -182,7 +183,8 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
     *before `tile-layouts`*, which gives what is carried the layout of the accumulators.
 
     Left alone: functions with `in_flight` 1; loops that may have no round; second products of which
-    something else in the round uses what they give; first products that are loops of their own.
+    something else in the round uses what they give; first products that are loops of their own. First products that go on from each other
+    are one: the last is waited for.
     Numeric effect: none; terms are added in the same order.
   }];
 }

@@ -61,6 +61,8 @@ public:
     if (round_.seconds.empty() || firsts.empty())
       return std::nullopt;
     for (DotOp dot : firsts) {
+      if (isGoneOnFrom(dot)) // waited for with the one that adds to it
+        continue;
       DotWaitOp wait = waitOf(dot);
       if (!wait || !wait->isBeforeInBlock(round_.seconds.front().dot))
         return std::nullopt;
@@ -74,6 +76,11 @@ private:
   static DotWaitOp waitOf(DotOp dot) {
     auto wait = dot->hasOneUse() ? dyn_cast<DotWaitOp>(*dot->user_begin()) : DotWaitOp();
     return wait && wait.getPending() == 0 && wait->getBlock() == dot->getBlock() ? wait : DotWaitOp();
+  }
+
+  static bool isGoneOnFrom(DotOp dot) {
+    auto next = dot->hasOneUse() ? dyn_cast<DotOp>(*dot->user_begin()) : DotOp();
+    return next && next.getAcc() == dot.getResult() && next->getBlock() == dot->getBlock();
   }
 
   bool addSecond(DotOp dot) {

@@ -69,6 +69,8 @@ protected:
       return in(0) / in(1);
     if (isa<arith::NegFOp>(op))
       return -in(0);
+    if (isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+      return combine(isa<arith::MaximumFOp>(op) ? te::Combiner::Max : te::Combiner::Min, in(0), in(1));
     if (isa<math::ExpOp>(op))
       return std::exp(in(0));
     if (isa<math::Exp2Op>(op))
@@ -177,6 +179,22 @@ protected:
     }
   }
 
+  /// The same of merged states, which come to what `program` makes of the points.
+  void expectMeans(const std::string &text, llvm::function_ref<double(const std::vector<double> &)> program) {
+    te::CascadeOp op = derive(text);
+    ASSERT_TRUE(op) << text;
+    for (int n = 0; n < 4000; ++n) {
+      double bad = n % 4 == 0 ? 0 : n % 4 == 1 ? 0.9 : 0.25;
+      std::vector<double> a = drawSet(bad), b = drawSet(bad), all(a);
+      all.insert(all.end(), b.begin(), b.end());
+      std::vector<double> got = results(op, merge(op, stateOf(op, a), stateOf(op, b)));
+      std::string points;
+      for (double u : all)
+        points += " " + std::to_string(u);
+      EXPECT_EQ(differs({got.back()}, {program(all)}), "") << "for" << points;
+    }
+  }
+
   /// [L2]
   void expectIdentityStays(te::CascadeOp op, double bad) {
     State none = stateOf(op, {}), to;
@@ -217,6 +235,35 @@ TEST_F(CascadeLaws, Weighted) {
                                                       "    %w = arith.mulf %v, %v : f64\n    %t = arith.mulf %p, %w : f64\n"
                                                       "    te.yield %t : f64\n")),
              3);
+}
+
+// A sink beside the scores: what is subtracted is the larger one of it and their maximum.
+TEST_F(CascadeLaws, Sinks) {
+  std::string head = reduction("m", "max", kYieldV);
+  auto below = [](const std::string &z) {
+    return "    %m_ = te.read %m[] : tensor<f64>\n    %z = arith.constant " + z +
+           " : f64\n    %y_ = arith.maximumf %m_, %z : f64\n    %d = arith.subf %v, %y_ : f64\n    %e = math.exp %d : f64\n";
+  };
+  for (auto [text, z] : {std::pair<const char *, double>{"0.5", 0.5},
+                         {"-40.0", -40},
+                         {"30.0", 30},
+                         {"0xFFF0000000000000", -kInf},
+                         {"0x7FF0000000000000", kInf}})
+    for (bool weighted : {false, true}) {
+      std::string kernel =
+          rowKernel(head + reduction("y", "sum",
+                                     below(text) + (weighted ? "    %w = arith.mulf %v, %v : f64\n    %t = arith.mulf %e, %w : f64\n"
+                                                               "    te.yield %t : f64\n"
+                                                             : kYieldE)));
+      expectMeans(kernel, [&](const std::vector<double> &points) {
+        double y = z, sum = 0;
+        for (double u : points)
+          y = combine(te::Combiner::Max, y, u);
+        for (double u : points) // (an infinite weight of a term that is zero: as an excluded one, it counts as NaN)
+          sum += std::exp(u - y) * (weighted ? u * u : 1);
+        return sum;
+      });
+    }
 }
 
 // The mean of the distance to the maximum, and of its square.

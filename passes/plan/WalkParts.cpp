@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/WalkParts.h"
+
+#include "ir/te/TeShape.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+double timeOfColumn(double terms, const Target &target) {
+  // What a point takes beside its terms is what chains of 256 of them are slower by than products.
+  constexpr double kTerms = 256;
+  return kTileRows * (terms / target.productRate + kTerms / target.chainRate - kTerms / target.productRate);
+}
+
+WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double values, const Target &target) {
+  constexpr double kTile = 1.5;       // microseconds from a tile's first copy to its first product, and from its last one to its end
+  constexpr int64_t kMostParts = 256; // that one block merges
+  constexpr int64_t kColumns = 256;   // of a round
+  constexpr double kGain = 0.9;       // less is not worth another launch
+  auto timeOf = [&](int64_t parts, double columns) {
+    double merge =
+        parts > 1 ? target.partRates.launch + 2 * tilesOfRows * kTileRows * double(parts) * values * 4 / target.partRates.memory : 0;
+    return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + kTile) + merge;
+  };
+  WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};
+  double whole = best.time;
+  for (int64_t parts = 2; parts <= kMostParts && walked >= parts * kColumns; ++parts) {
+    int64_t chunk = llvm::alignTo(llvm::divideCeil(walked, parts), kColumns);
+    double time = timeOf(llvm::divideCeil(walked, chunk), double(chunk));
+    if (time < best.time && time < kGain * whole)
+      best = {chunk, time};
+  }
+  return best;
+}
+
+WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  AffineMap extents = cascade.getExtents();
+  double terms = summedOf(walk.firsts(), facts), values = cascade.getNumComponents();
+  llvm::BitVector isColumn(cascade.getNumParallel());
+  for (const ProductChain &c : walk.products) {
+    double columns = double(int64_t(pointsOf(extents, c.columns(), facts)));
+    terms += columns;
+    values += columns - 1;
+    isColumn.set(c.columns().front());
+  }
+  double rows = 1, others = 1;
+  ArrayRef<unsigned> sideOfRows = rowsOf(walk);
+  for (auto [at, v] : llvm::enumerate(ReadOp(walk.read).getOperands_())) {
+    std::optional<unsigned> d = findIndex(cascade, v);
+    if (at != walk.walkedOfS)
+      (llvm::is_contained(sideOfRows, unsigned(at)) ? rows : others) *= double(int64_t(pointsOf(extents, *d, facts)));
+  }
+  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1; // (of a tile)
+  return shareOutWalk(others * std::ceil(rows / kTileRows), knownMax(extents.getResult(walk.walked), facts),
+                      height * timeOfColumn(terms, target), values, target);
+}
+
+} // namespace kernelc::te
