@@ -44,6 +44,10 @@ SmallVector<Value> subscriptsOfRegisters(Operation *op) {
       })
       .Case<cu::LdmatrixOp, cu::GatherOp>([&](auto o) { add(o.getTarget(), o.getTargetIndices()); })
       .Case<cu::StmatrixOp>([&](auto o) { add(o.getSource(), o.getSourceIndex()); })
+      .Case<cu::ShuffleXorOp>([&](cu::ShuffleXorOp o) { // an instruction with the mask in it
+        if (o.getStep())
+          subscripts.push_back(o.getStep());
+      })
       .Default([&](Operation *o) {
         for (Value memory : o->getOperands())
           if (isa<MemRefType>(memory.getType()))

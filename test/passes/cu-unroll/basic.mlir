@@ -118,3 +118,23 @@ cu.kernel @meets attributes {sizes = [], arg_sources = [], grid = affine_map<() 
     cu.sync
   }
 }
+
+// The step of a shuffle: each round is an instruction with a distance of its own.
+// CHECK-LABEL: cu.kernel @lanes
+// CHECK: cu.shuffle_xor %{{.*}}, 1 shl %{{.*}} : f32
+// CHECK: } {cu.unroll}
+cu.kernel @lanes attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %t = cu.thread_id
+  %v = memref.load %x[%t] : memref<?xf32, 1>
+  %sum = scf.for %step = %c0 to %c5 step %c1 iter_args(%partial = %v) -> (f32) {
+    %other = cu.shuffle_xor %partial, 1 shl %step : f32
+    %next = arith.addf %partial, %other : f32
+    scf.yield %next : f32
+  }
+  memref.store %sum, %x[%t] : memref<?xf32, 1>
+}
