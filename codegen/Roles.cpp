@@ -46,6 +46,7 @@ std::string roleOfIndex(Operation *op) {
       .Case([](arith::RemSIOp o) { return nameOfParts(o.getLhs(), "_mod_", o.getRhs(), "remainder"); })
       .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([](auto) { return "offset"; })
       .Case<arith::MinSIOp, arith::MaxSIOp>([](auto) { return "bounded"; })
+      .Case<cu::OpaqueOp>([](auto) { return "rounds"; }) // of a loop, hidden from NVRTC
       .Case<arith::SelectOp>([](auto) { return "chosen"; })
       .Case<memref::LoadOp>([](auto) { return "loaded"; })
       .Default([](auto) { return "at"; });
