@@ -46,8 +46,9 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove loops of one
     round, and would have to carry the marks along; the marks hold from here to the text. A loop that is
-    marked already is left as it is. Postcondition: every other loop with a constant number of rounds has a
-    mark, but for short ones over tiles.
+    marked already is left as it is, but for a prologue that comes to more than an eighth of
+    `unrollOperations`: it computes what it fills slots with, and is not unrolled. Postcondition: every
+    other loop with a constant number of rounds has a mark, but for short ones over tiles.
 
     Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR (the text would be
     walls of lines). Numeric effect: none.
