@@ -37,7 +37,7 @@ static void *find(const char *symbol) {
 }
 
 #define FORWARD(name, parameters, arguments)                                                                                               \
-  int name parameters { return ((int(*) parameters)find(#name)) arguments; }
+  int name parameters { return ((int(*) parameters)find(#name))arguments; }
 FORWARD(nvrtcVersion, (int *a, int *b), (a, b))
 FORWARD(nvrtcGetNumSupportedArchs, (int *n), (n))
 FORWARD(nvrtcGetSupportedArchs, (int *a), (a))

@@ -213,29 +213,17 @@ Range IndexRanges::ofResult(Operation *op, Facts &facts) {
   constexpr int64_t kMaxGrid = std::numeric_limits<int32_t>::max();
   constexpr int64_t kMaxResident = 1 << 20; // blocks that all multiprocessors of a device hold at once
   return llvm::TypeSwitch<Operation *, Range>(op)
-      .Case<cu::ThreadIdOp>([&](auto) {
-        return Range{0, int64_t(kernel_.getThreads()) - 1};
-      })
-      .Case<cu::WarpgroupOp>([&](auto) {
-        return Range{0, std::max<int64_t>(0, int64_t(kernel_.getThreads()) / 128 - 1)};
-      })
+      .Case<cu::ThreadIdOp>([&](auto) { return Range{0, int64_t(kernel_.getThreads()) - 1}; })
+      .Case<cu::WarpgroupOp>([&](auto) { return Range{0, std::max<int64_t>(0, int64_t(kernel_.getThreads()) / 128 - 1)}; })
       .Case<cu::OpaqueOp>([&](auto) { return operand(0); })
-      .Case<cu::ClusterRankOp>([&](auto) {
-        return Range{0, int64_t(kernel_.getCluster()) - 1};
-      })
+      .Case<cu::ClusterRankOp>([&](auto) { return Range{0, int64_t(kernel_.getCluster()) - 1}; })
       .Case<cu::BlockIdOp>([&](auto) {
         Range tiles = ofSizes(kernel_.getGrid().getResult(0)), blocks = tiles * Range::just(kernel_.getCluster());
         return Range{0, std::clamp<int64_t>(blocks.high, 1, kMaxGrid) - 1};
       })
-      .Case<cu::GridSizeOp>([&](auto) {
-        return Range{1, kernel_.getPersistent() ? kMaxResident : kMaxGrid};
-      })
-      .Case<cu::CountWhereOp>([&](auto) {
-        return Range{0, std::max<int64_t>(0, operand(0).high)};
-      })
-      .Case<cu::FindWhereOp>([&](auto) {
-        return Range{0, std::max<int64_t>(0, operand(1).high)};
-      })
+      .Case<cu::GridSizeOp>([&](auto) { return Range{1, kernel_.getPersistent() ? kMaxResident : kMaxGrid}; })
+      .Case<cu::CountWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(0).high)}; })
+      .Case<cu::FindWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(1).high)}; })
       .Case<arith::AddIOp>([&](auto) { return operand(0) + operand(1); })
       .Case<arith::SubIOp>([&](auto) { return operand(0) - operand(1); })
       .Case<arith::MulIOp>([&](auto) { return operand(0) * operand(1); })
