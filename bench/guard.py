@@ -26,6 +26,16 @@ KERNELS = [
     ("matmul_i8", "matmul_i8", "M=4096 N=4096 K=4096"), ("matmul_f8", "matmul_f8", "M=4096 N=4096 K=4096"),
     ("column_sum", "", "M=8192 N=4096"), ("gram", "", "N=2048 K=2048"), ("batched_matmul", "", "B=64 M=512 N=512 K=256"),
 ]
+# Whose loops are unrolled far: f32 on CUDA cores, windows, long rows.
+CORES = [(f"../test/conformance/{file}", kernel, sizes) for file, kernel, sizes in (
+    ("matmul", "matmul", "M=4096 K=4096 N=4096"), ("matmul", "matmul", "M=32768 K=64 N=32768"),
+    ("matmul", "matmul_batched", "B=128 M=512 K=1024 N=2048"), ("matmul", "matmul_lower_triangular", "N=4096"),
+    ("convolution", "conv_2d", "N=8 C=64 H=512 W=1024 O=128 R=3 S=3"), ("convolution", "conv_2d", "N=16 C=16 H=1024 W=1024 O=128 R=3 S=3"),
+    ("convolution", "conv_depthwise_2d", "N=32 C=128 H=128 W=256 R=3 S=7"), ("convolution", "conv_pointwise_2d", "N=16 C=64 H=1024 W=1024 O=128"),
+    ("convolution_transposed", "conv_transposed_3d_strided", "N=16 C=32 X=16 Y=32 Z=32 O=64 R=3"),
+    ("convolution_transposed", "conv_transposed_2d", "N=8 C=64 H=512 W=512 O=64 R=3 S=7"),
+    ("attention", "scaled_dot_product_attention", "B=32 H=32 S=512 D=1024"), ("pooling", "max_pool_3d", "N=16 C=32 X=128 Y=128 Z=128"),
+    ("norms", "group_norm", "N=112 C=64 H=512 W=512"), ("activations", "softmax_rows", "M=4096 N=393216"))]
 
 
 def measure(kernelc, file, kernel, sizes, repeats, cache):
@@ -43,11 +53,12 @@ def main():
     parser.add_argument("new")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=60)
+    parser.add_argument("--cores", action="store_true", help="kernels of CUDA cores in place of the examples")
     a = parser.parse_args()
     print("| kernel | sizes | old µs | new µs | old / new | spread |\n|---|---|--:|--:|--:|--:|")
     ratios = []
     with tempfile.TemporaryDirectory() as cache:
-        for file, kernel, sizes in KERNELS:
+        for file, kernel, sizes in CORES if a.cores else KERNELS:
             old, new, failed = [], [], None
             for _ in range(a.rounds):
                 for build, times in ((a.old, old), (a.new, new)):

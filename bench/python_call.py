@@ -149,7 +149,8 @@ def of_jax(k):
     x = jax.numpy.ones(16)
     add = jax.jit(lambda a, b: a + b)
     yield "jax.jit(add)(x, w)", "cuda:0", "JAX", timed(lambda: add(x, x))
-    yield "k(x, w), which waits", "cuda:0", "JAX", timed(lambda: k(x, x))
+    k(x, x)  # waits; later calls go by jit
+    yield "k(x, w)", "cuda:0", "JAX", timed(lambda: k(x, x))
 
 
 def fake_arrays():

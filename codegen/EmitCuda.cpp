@@ -162,7 +162,7 @@ void Emitter::declareResult(Operation *op) {
     return;
   }
   Value v = op->getResult(0);
-  StringRef wanted = cu::findName(op->getLoc());
+  std::string wanted = cu::findName(op->getLoc()).str();
   Type type = v.getType();
   if (isa<MemRefType>(type)) {
     const std::string &name = names_.declare(v, wanted.empty() ? "buffer" : wanted);
@@ -170,8 +170,8 @@ void Emitter::declareResult(Operation *op) {
     return;
   }
   if (wanted.empty())
-    wanted = isa<cu::ThreadIdOp>(op) ? "tid" : type.isIndex() ? "at" : type.isInteger(1) ? "cond" : "t";
-  const std::string &name = names_.declare(v, wanted);
+    wanted = isa<cu::ThreadIdOp>(op) ? "tid" : roleOf(op);
+  const std::string &name = names_.declare(v, wanted.empty() ? "t" : wanted);
   line("const " + typeName(v) + " " + name + " = " + e.text + ";");
 }
 
@@ -199,8 +199,28 @@ void Emitter::assignYield(Operation *yield, ValueRange targets) {
       line(names_.get(target) + " = " + value + ";");
 }
 
+/// Whether a loop goes on with what another one has carried, in that one's variable: nobody else reads it, in the loop around it
+/// but to carry it on.
+static bool goesOn(scf::ForOp loop, Value init, Value result) {
+  if (!init.hasOneUse())
+    return false;
+  if (auto before = init.getDefiningOp<scf::ForOp>())
+    return before->getBlock() == loop->getBlock();
+  auto carried = dyn_cast<BlockArgument>(init);
+  auto outer = carried ? dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp()) : scf::ForOp();
+  if (!outer || loop->getParentOp() != outer || carried == outer.getInductionVar() || !result.hasOneUse())
+    return false;
+  OpOperand &use = *result.getUses().begin();
+  return isa<scf::YieldOp>(use.getOwner()) && use.getOperandNumber() + 1 == carried.getArgNumber();
+}
+
 void Emitter::emitFor(scf::ForOp op) {
   for (auto [init, arg, result] : llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
+    if (goesOn(op, init, result)) {
+      names_.alias(arg, init);
+      names_.alias(result, arg);
+      continue;
+    }
     StringRef wanted = cu::findName(arg.getLoc());
     const std::string &name = names_.declare(arg, wanted.empty() ? "carried" : wanted);
     line(typeName(arg.getType()) + " " + name + " = " + expr(init).text + ";");
@@ -383,6 +403,15 @@ static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
   return store && store.getMemRef() == variable ? store : memref::StoreOp();
 }
 
+/// What computes the elements of a thread's own array, where a single statement stores them.
+static Operation *storedIn(memref::AllocaOp array) {
+  Operation *only = nullptr;
+  for (Operation *user : array->getUsers())
+    if (auto store = dyn_cast<memref::StoreOp>(user); store && std::exchange(only, store.getValueToStore().getDefiningOp()))
+      return nullptr;
+  return only;
+}
+
 bool Emitter::keepsValue(memref::LoadOp load) {
   Operation *last = load;
   for (Operation *user : load->getUsers()) {
@@ -476,7 +505,9 @@ void Emitter::emitOp(Operation *op) {
           copies_.insert(first);
           return;
         }
-        StringRef wanted = cu::findName(o.getLoc());
+        std::string wanted = cu::findName(o.getLoc()).str();
+        if (wanted.empty())
+          wanted = roleOf(storedIn(o));
         const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
         int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
         if (type.getNumElements() == 1) {

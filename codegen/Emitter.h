@@ -59,6 +59,8 @@ private:
   Expr convert(cu::ConvertOp op);
   Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
   Expr constant(mlir::Attribute value);
+  Expr infinity(bool single, bool isNegative);
+  std::string infinityFor(mlir::Operation *op);
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
   std::string typeName(mlir::Type type);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
@@ -71,9 +72,6 @@ const char *unsignedName(unsigned bits) {
 std::string floatText(double v, bool single) {
   if (std::isnan(v))
     return single ? "__int_as_float(0x7fc00000)" : "__longlong_as_double(0x7ff8000000000000LL)";
-  if (std::isinf(v))
-    return single ? (v > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)")
-                  : (v > 0 ? "__longlong_as_double(0x7ff0000000000000LL)" : "__longlong_as_double(0xfff0000000000000LL)");
   // The shortest decimal that reads back as the same number.
   char buffer[40];
   for (int digits = 1; digits <= 17; ++digits) {
@@ -88,6 +86,11 @@ std::string floatText(double v, bool single) {
 }
 } // namespace
 
+Expr Emitter::infinity(bool single, bool isNegative) {
+  std::string text = helper(single ? "kc_infinity" : "kc_infinity_f64", ValueRange()).text;
+  return isNegative ? Expr{"-" + text, kUnary} : Expr{text, kPrimary};
+}
+
 Expr Emitter::constant(Attribute value) {
   if (auto f = dyn_cast<FloatAttr>(value)) {
     Type t = f.getType();
@@ -96,7 +99,9 @@ Expr Emitter::constant(Attribute value) {
       return {"0x" + llvm::utohexstr(bits, true), kPrimary};
     }
     double v = f.getValueAsDouble();
-    return {floatText(v, t.isF32()), std::signbit(v) && !std::isnan(v) && !std::isinf(v) ? kUnary : kPrimary};
+    if (std::isinf(v))
+      return infinity(t.isF32(), v < 0);
+    return {floatText(v, t.isF32()), std::signbit(v) && !std::isnan(v) ? kUnary : kPrimary};
   }
   auto i = llvm::cast<IntegerAttr>(value);
   if (i.getType().isInteger(1))
@@ -335,9 +340,7 @@ Expr Emitter::widened(Value v) {
 std::string Emitter::magnitude(Operation *op) {
   return (op->getOperand(0).getType().isF64() ? "fabs(" : "fabsf(") + widened(op->getOperand(0)).text + ")";
 }
-static std::string infinityFor(Operation *op) {
-  return floatText(std::numeric_limits<double>::infinity(), !op->getOperand(0).getType().isF64());
-}
+std::string Emitter::infinityFor(Operation *op) { return infinity(!op->getOperand(0).getType().isF64(), false).text; }
 
 /// The C expression of a pure scalar op; empty text when it has none.
 Expr Emitter::makeExpr(Operation *op) {
@@ -380,7 +383,11 @@ Expr Emitter::makeExpr(Operation *op) {
         std::string v = operand(s.getValue(), kConditional);
         if (t.isInteger() && t.getIntOrFloatBitWidth() < 32)
           v = "(int)" + operand(s.getValue(), kUnary);
-        std::string text = "__shfl_xor_sync(0xffffffffu, " + v + ", " + std::to_string(s.getMask()) + ")";
+        std::string text = "__shfl_xor_sync(0xffffffffu, " + v + ", ";
+        if (APInt step; s.getStep() && !matchPattern(s.getStep(), m_ConstantInt(&step)))
+          text += std::to_string(s.getMask()) + " << " + operand(s.getStep(), kAdditive) + ")";
+        else
+          text += std::to_string(s.getMask() << (s.getStep() ? step.getZExtValue() : 0)) + ")";
         if (t.isInteger(1))
           return Expr{text + " != 0", kEquality};
         if (t.isInteger() && t.getIntOrFloatBitWidth() < 32)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -17,6 +18,9 @@ namespace kernelc::codegen {
 /// `wanted` as a C identifier: other characters become '_', reserved words and
 /// names that kernelc's own helpers use get a '_' behind.
 std::string sanitizeName(llvm::StringRef wanted);
+
+/// What the result of `op` is called where nobody has named it, by what computes it: `exponential`, `lane_div_4`; may be empty.
+std::string roleOf(mlir::Operation *op);
 
 /// The names of one function, in C's scopes: a name is unique among those that can be
 /// seen where it is declared, so that none hides another, and free again behind its block.

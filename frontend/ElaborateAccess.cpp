@@ -137,6 +137,8 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
   if (e->hasBracket && e->args.size() != t->dims.size()) {
     auto d = error(e->whole());
     d << "'" << t->name << "' has " << describeRank(t->dims.size(), e->args.size());
+    if (llvm::any_of(e->args, [](const Expr *a) { return a->kind == Expr::Name && (a->text == "None" || a->text == "newaxis"); }))
+      d << "; what is the same along an index does not name it: leave it out";
     if (t->loc.file == 0)
       diags.note(d, t->loc) << "'" << t->name << "' is declared here";
     return nullptr;

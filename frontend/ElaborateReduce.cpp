@@ -184,7 +184,11 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
     if (!(own = findReducer(e->text))) // (what is wrong with it has been said)
       return nullptr;
   } else if (e->named.size() != 1 || !e->named[0].name.empty()) {
-    error(e->loc) << "'" << e->text << "[..]' takes one value, as in '" << e->text << "[k](x[k])'";
+    auto known = llvm::find_if(e->named, [](const NamedArg &arg) { return !arg.name.empty(); });
+    if (known != e->named.end() && e->named.size() > 1)
+      error(known->loc) << "'" << e->text << "[..]' has no parameter '" << known->name << "': the bracket says what it runs over";
+    else
+      error(e->loc) << "'" << e->text << "[..]' takes one value, as in '" << e->text << "[k](x[k])'";
     return nullptr;
   }
   Scope &inner = scopes.emplace_back();

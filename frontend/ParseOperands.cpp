@@ -123,6 +123,10 @@ Expr *Parser::parsePrimary() {
       diags.error(t.loc) << "there are no slices; an index runs over its dim, as in 'sum[j](x[i, j])'";
       return nullptr;
     }
+    if (at(Tok::Dot) && peek(1).kind == Tok::Dot && peek(2).kind == Tok::Dot && !tooDeep) {
+      diags.error(t.loc) << "'...' stands for no dims here; each dim has a subscript, as in 'x[b, i, j]'";
+      return nullptr;
+    }
     fail("an expression");
     return nullptr;
   }

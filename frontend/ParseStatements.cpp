@@ -240,8 +240,16 @@ bool Parser::parseCondition(Statement &s) {
 bool Parser::parseRequire(Statement &s) {
   s.kind = Statement::Require;
   take();
+  size_t first = pos;
   if (!parseCondition(s))
     return false;
+  for (size_t i = first; i + 1 < pos; ++i)
+    if (tokens[i + 1].kind == Tok::LSquare && current &&
+        llvm::any_of(current->params, [&](const Param &p) { return p.name == tokens[i].text && p.type.isTensor; })) {
+      diags.error(tokens[i].loc) << "a 'require' speaks of sizes; what must hold of data stands in an 'assert', as in 'assert "
+                                 << s.sourceText.take_front(60) << "'";
+      return false;
+    }
   if (at(Tok::Assign)) {
     diags.error(peek().loc) << "'=' defines something; a 'require' compares with '=='";
     return false;
@@ -252,6 +260,18 @@ bool Parser::parseRequire(Statement &s) {
 bool Parser::parseAssert(Statement &s) {
   s.kind = Statement::Assert;
   take();
+  if (at(Tok::LParen)) { // as C has it
+    int depth = 0;
+    for (size_t i = pos; tokens[i].kind != Tok::Eof && !(i > pos && startsLine(i)); ++i) {
+      depth += tokens[i].kind == Tok::LParen ? 1 : tokens[i].kind == Tok::RParen ? -1 : 0;
+      if (depth == 1 && tokens[i].kind == Tok::Comma && tokens[i + 1].kind == Tok::String) {
+        diags.error(peek().loc) << "no parenthesis stands around an assertion and its text; write 'assert CONDITION, \"text\"'";
+        return false;
+      }
+      if (depth == 0)
+        break;
+    }
+  }
   if (!parseCondition(s))
     return false;
   if (accept(Tok::Comma)) {
@@ -326,8 +346,32 @@ bool Parser::parseAssignOp(Statement &s) {
   return true;
 }
 
+/// "y[i] = (float)x[i]": what stands behind a whole expression, in its line, is taken for a statement, and is none.
+bool Parser::failBehindExpression(size_t first) {
+  const Token &before = tokens[first - 1];
+  StringRef meant = elementTypeMeant(tokens[first - 2].text);
+  auto d = diags.error(tokens[first].loc);
+  d << "'" << tokens[first].text << "' stands behind a whole expression: an operator is missing, or a ';' before another statement";
+  if (before.kind == Tok::RParen && tokens[first - 2].kind == Tok::Name && tokens[first - 3].kind == Tok::LParen)
+    d << "; a cast is written '" << (meant.empty() ? tokens[first - 2].text : meant) << "(..)'";
+  return false;
+}
+
 bool Parser::parseAssign(Statement &s) {
   s.kind = Statement::Assign;
+  size_t first = pos;
+  bool follows = first > 2 && !startsLine(first) && tokens[first - 1].kind != Tok::LBrace && tokens[first - 1].kind != Tok::Semicolon;
+  if (follows) {
+    size_t behind = first + 1; // the subscripts
+    for (int depth = 0; tokens[behind].kind == Tok::LSquare || depth > 0; ++behind) {
+      depth += tokens[behind].kind == Tok::LSquare ? 1 : tokens[behind].kind == Tok::RSquare ? -1 : 0;
+      if (tokens[behind].kind == Tok::Eof)
+        break;
+    }
+    Tok next = tokens[behind].kind, second = next == Tok::Eof ? next : tokens[behind + 1].kind;
+    if (next != Tok::Assign && next != Tok::PlusAssign && next != Tok::TimesAssign && next != Tok::Dot && second != Tok::Assign)
+      return failBehindExpression(first);
+  }
   return parseTarget(s) && parseAssignOp(s) && (s.value = parseExpr()) && parseWhere(s) && parseOrder(s.anyOrder);
 }
 

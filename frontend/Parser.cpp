@@ -110,10 +110,18 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
   if (at(Tok::Colon) && kind == Tok::RSquare) {
-    d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
+    bool isStep = false; // k in 0:n:2
+    for (size_t i = pos; i-- > open;)
+      isStep |= tokens[i].kind == Tok::KwIn;
+    if (isStep)
+      d << "; ranges have no step: take every other element by its subscript, as in 'x[2 * k]'";
+    else
+      d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
     if (pos > 0 && tokens[pos - 1].text == "0" && peek(1).text == "1") // y[i, 0:1] of one that keeps the dim
       d << ", and a dim of size 1 has the subscript 0";
   }
+  if (at(Tok::Star) && where == "or ',' after a parameter")
+    d << "; there are no pointers: a tensor has a shape, as in 'x: f32[N]'";
   if (atWord("for") && kind == Tok::RParen)
     d << "; a reduction names its indices in a bracket, as in 'sum[k](..)' or 'sum[k in 0:n](..)'";
   diags.note(d, tokens[open].loc) << "this '" << tokens[open].text << "' is not closed";
@@ -175,6 +183,14 @@ bool Parser::failDefinition(Definition &d) {
     near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
   if (near.empty() && at(Tok::Name) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LParen || peek(2).kind == Tok::LSquare))
     near = "def"; // kernel f(..)
+  if (atWord("from") || atWord("use") || atWord("include")) {
+    diags.error(peek().loc) << "expected " << expected << ", found " << describe(peek())
+                            << "; a file's functions are made known by 'import \"file.kc\"'";
+    for (size_t line = pos + 1; line < tokens.size() && !startsLine(line) && !at(Tok::Eof); ++line)
+      take();
+    take();
+    return false;
+  }
   if (near.empty()) {
     fail(expected);
     take();

@@ -57,6 +57,7 @@ private:
   /// `//` before the token ahead on its line; `isProse`: words follow it that no expression has.
   const Token *slashesBefore(bool &isProse) const;
   bool startsLine(size_t token) const;
+  bool failBehindExpression(size_t first);
   static bool isWord(Tok kind) { return kind == Tok::Name || (kind >= Tok::KwDef && kind <= Tok::KwFalse); }
   void mark(Role role) { result.roles[pos] = role; }
   void skipToStatement();

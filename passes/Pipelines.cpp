@@ -158,6 +158,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   // Nothing looks at single parts of epilogues and prologues any more.
   pm.addNestedPass<cu::KernelOp>(createCuRoll());
   pm.addPass(createCSEPass());
+  // Loops that are left for digits nobody tells apart.
+  pm.addNestedPass<cu::KernelOp>(createCuFlatten());
   // Every index value that the text will declare is there.
   CuNarrowOptions width;
   width.fits32 = fits32;

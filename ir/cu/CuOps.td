@@ -155,11 +155,15 @@ def Cu_WarpSyncOp : Cu_Op<"warp_sync"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, SameOperandsAndResultType]> {
+def Cu_ShuffleXorOp : Cu_Op<"shuffle_xor", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the value held by the lane whose number differs in `mask`";
-  let arguments = (ins AnyType:$value, I64Attr:$mask);
+  let description = [{
+    With a `step`, in the bits of `mask << step`: a loop over steps doubles the
+    distance each time, `cu.shuffle_xor %v, 1 shl %step : f32`.
+  }];
+  let arguments = (ins AnyType:$value, I64Attr:$mask, Optional<Index>:$step);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$value `,` $mask attr-dict `:` type($value)";
+  let assemblyFormat = "$value `,` $mask (`shl` $step^)? attr-dict `:` type($value)";
 }
 
 class Cu_SearchOp<string mnemonic> : Cu_Op<mnemonic, [Pure, SingleBlock]> {

@@ -30,7 +30,8 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     Marks loops with a constant number of rounds, innermost first, with how far NVRTC unrolls them:
 
     - *Fully, whatever it costs,* where the variable helps to name an element of a private array: only
-      arrays with constant subscripts are kept in registers.
+      arrays with constant subscripts are kept in registers. Or where it is the step of a shuffle, whose
+      instruction has the distance in it.
     - *Fully* while that comes to at most the target's `unrollOperations`, else by the largest divisor of
       the rounds for which it does, which may be 1. Inner loops count as often as they are unrolled;
       neither index arithmetic nor moves between registers count.
@@ -45,8 +46,9 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
 
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove loops of one
     round, and would have to carry the marks along; the marks hold from here to the text. A loop that is
-    marked already is left as it is. Postcondition: every other loop with a constant number of rounds has a
-    mark, but for short ones over tiles.
+    marked already is left as it is, but for a prologue that comes to more than an eighth of
+    `unrollOperations`: it computes what it fills slots with, and is not unrolled. Postcondition: every
+    other loop with a constant number of rounds has a mark, but for short ones over tiles.
 
     Not tried: loops whose bounds only the launch knows (NVRTC may); unrolling in the IR (the text would be
     walls of lines). Numeric effect: none.
@@ -113,6 +115,33 @@ def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
     what ptxas sees of registers in flight.
 
     Not tried: parts that hand scalars on; parts that differ in an attribute. Numeric effect: none.
+  }];
+}
+
+def CuFlatten : Pass<"cu-flatten", "::kernelc::cu::KernelOp"> {
+  let summary = "Walk registers by one loop where nothing asks for their digits";
+  let description = [{
+    A thread's registers are walked by a loop for each digit of their number. Where two loops, one in the
+    other, use their variables for `outer * count + inner` alone, one loop over that number takes their place:
+
+    ```mlir
+    scf.for %i = %c0 to %c8 step %c1 {
+      %start = arith.muli %i, %c4
+      scf.for %j = %c0 to %c4 step %c1 {
+        %reg = arith.addi %j, %start
+        memref.store %v, %x[%reg]
+      }
+    }
+    ```
+
+    becomes a loop of 32 rounds that stores to `%x[%reg]`. Both loops must count from 0 by ones, carry nothing and
+    agree in their marks; the outer one has nothing but index arithmetic beside the inner one.
+
+    *Runs after `cu-roll`, because* that compares statements of parts, and loops over parts come to stand around
+    loops over registers then; *before `cu-narrow`*, which marks the variables. The order of elements stays.
+
+    Not tried: digits in another order than that of the loops, and sums with more addends in other places.
+    Numeric effect: none.
   }];
 }
 

@@ -28,6 +28,11 @@ bool isProduct(Operation *op) {
       .wasInterrupted();
 }
 
+/// Whether a tensor copy of results is started in a statement.
+bool storesBox(Operation *op) {
+  return op->walk([](cu::TmaStoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// What statements that are alike have in common, whatever their operands are.
 llvm::hash_code shapeOf(Operation *op) {
   llvm::hash_code shape = llvm::hash_combine(op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
@@ -88,6 +93,8 @@ public:
     OpBuilder b(last->getContext());
     b.setInsertionPointAfter(last);
     Location loc = cu::unnamed(parts_.front().front()->getLoc());
+    if (llvm::any_of(parts_.front(), storesBox))
+      cu::CommentOp::create(b, loc, "Epilogue: the results part by part, through a slot.");
     auto index = [&](int64_t n) { return arith::ConstantIndexOp::create(b, loc, n); };
     auto loop = scf::ForOp::create(b, loc, index(0), index(run_.count), index(1));
     loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());

@@ -44,6 +44,10 @@ SmallVector<Value> subscriptsOfRegisters(Operation *op) {
       })
       .Case<cu::LdmatrixOp, cu::GatherOp>([&](auto o) { add(o.getTarget(), o.getTargetIndices()); })
       .Case<cu::StmatrixOp>([&](auto o) { add(o.getSource(), o.getSourceIndex()); })
+      .Case<cu::ShuffleXorOp>([&](cu::ShuffleXorOp o) { // an instruction with the mask in it
+        if (o.getStep())
+          subscripts.push_back(o.getStep());
+      })
       .Default([&](Operation *o) {
         for (Value memory : o->getOperands())
           if (isa<MemRefType>(memory.getType()))
@@ -106,6 +110,9 @@ bool isInstruction(Operation *op) {
   return !(op->getNumResults() == 1 && op->getNumRegions() == 0 && op->getResult(0).getType().isIndex() && isMemoryEffectFree(op));
 }
 
+/// The part of the budget that loops may take which are to be unrolled for the sake of constants alone: they run once a tile.
+constexpr int64_t kShareOfPrologue = 8;
+
 struct CuUnrollPass : impl::CuUnrollBase<CuUnrollPass> {
   void runOnOperation() override {
     cu::KernelOp kernel = getOperation();
@@ -137,8 +144,16 @@ private:
   /// Marks the loop; returns its operations.
   int64_t decide(scf::ForOp loop, int64_t round) {
     Builder b(loop.getContext());
-    if (Attribute decided = loop->getAttr(cu::kUnrollAttr))
-      return isa<UnitAttr>(decided) ? round * findTrips(loop).value_or(1) : round;
+    if (Attribute decided = loop->getAttr(cu::kUnrollAttr)) {
+      if (!isa<UnitAttr>(decided))
+        return round;
+      // A prologue that computes what it fills slots with would be that code once for each slot.
+      int64_t all = round * findTrips(loop).value_or(1);
+      if (all <= budget_ / kShareOfPrologue || namesRegisters(loop))
+        return all;
+      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      return round;
+    }
     if (carriesProducts(loop) || waitsForCopies(loop)) {
       loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
       if (constantOf(loop.getUpperBound())) {

@@ -201,8 +201,8 @@ static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blo
 
 /// The copies that make up `box`, the part `share` of what slot `number` holds:
 /// `visit(coordinates, first element)`.
-static void forEachPanel(ThreadCode &c, const Box &box, const Share &share, tile::RingType ring, Value number, OperandRange offsets,
-                         Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
+static void forEachPanel(ThreadCode &c, Value base, const Box &box, const Share &share, tile::RingType ring, Value number,
+                         OperandRange offsets, Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
   SlotAddress address(c, ring, loc);
   const tile::SlotLayout &slot = address.layout();
   Value start = address.slotStart(number);
@@ -211,7 +211,7 @@ static void forEachPanel(ThreadCode &c, const Box &box, const Share &share, tile
     at.push_back(c.scalars.lookup(o));
   SmallVector<Value> whole;
   for (AffineExpr e : box.starts)
-    whole.push_back(c.expand(e, at, loc));
+    whole.push_back(c.expand(e, at, c.named(cu::findName(base.getLoc()) + "_start", loc)));
   OpenDigits open;
   c.overDigits(tile::Digit{int64_t(ring.getContiguous()), slot.width, box.panels}, loc, open, [&] {
     auto perPanel = [&](int64_t elements) { return box.panels > 1 ? c.mul(open.digits.front().second, elements, loc) : Value(); };
@@ -239,7 +239,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
   ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] {
-    forEachPanel(c, *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc,
+    forEachPanel(c, op.getBase(), *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc,
                  [&](ArrayRef<Value> coordinates, Value from) {
                    cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
                  });
@@ -266,7 +266,7 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
   Value map =
       addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
-  forEachPanel(c, *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
+  forEachPanel(c, op.getBase(), *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
     cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
                           blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, op.getStreaming());
   });

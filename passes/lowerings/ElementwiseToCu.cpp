@@ -74,7 +74,7 @@ std::string FunctionLowering::nameOf(Value v) {
     if (!name.empty())
       return (name + "_r").str();
   }
-  return "r";
+  return ""; // by what computes it (codegen/Roles.cpp)
 }
 
 /// The registers that a sum goes on in: those of what it adds to, which nobody reads later. Null where there are none.

@@ -150,15 +150,17 @@ public:
   /// Address of subscripts.
   Value address(ArrayRef<Value> subscripts) {
     Value a;
+    // What loops do not change of it is declared ahead of them.
+    Location row = c_.named(cu::findName(base_.getLoc()) + "_row", loc_);
     if (strides_) {
       for (auto [s, stride] : llvm::zip(subscripts, strides_.getResults()))
-        a = c_.add(a, scaled(c_, s, stride, loc_), loc_);
+        a = c_.add(a, scaled(c_, s, stride, loc_), row);
       return a ? a : c_.index(0, loc_);
     }
     for (auto [d, s] : llvm::enumerate(subscripts)) {
       if (a)
-        a = arith::MulIOp::create(c_.b, loc_, a, c_.expand(shape_.getResult(d), {}, loc_));
-      a = a ? arith::AddIOp::create(c_.b, loc_, a, s) : s;
+        a = arith::MulIOp::create(c_.b, row, a, c_.expand(shape_.getResult(d), {}, loc_));
+      a = a ? arith::AddIOp::create(c_.b, row, a, s) : s;
     }
     return a ? a : c_.index(0, loc_);
   }
@@ -289,10 +291,13 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
     for (Value t : op.getIndexTiles())
       coords.push_back(c.element(t, open, loc));
     auto store = [&](Value v, Value at) { memref::StoreOp::create(c.b, loc, v, array, at); };
+    auto fill = [&](llvm::function_ref<Value()> value) {
+      OpBuilder::InsertionGuard guard(c.b);
+      Value i = openLoop(c, 0, access.vector(), 1, "e", loc);
+      store(value(), c.add(r, i, loc));
+    };
     auto fillZero = [&] {
-      Value zero = arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element)));
-      for (int64_t i = 0; i < access.vector(); ++i)
-        store(zero, c.add(r, c.index(i, loc), loc));
+      fill([&]() -> Value { return arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element))); });
     };
     guarded(
         c.b, loc, inside,
@@ -313,10 +318,7 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
                 else
                   store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
               },
-              [&] {
-                for (int64_t i = 0; i < access.vector(); ++i)
-                  store(c.element(op.getPadding(), open, loc), c.add(r, c.index(i, loc), loc));
-              });
+              [&] { fill([&] { return c.element(op.getPadding(), open, loc); }); });
         },
         fillZero);
   });

@@ -103,16 +103,10 @@ private:
   }
 
   void overLanes(SmallVector<Value> &partial) {
-    int64_t stride = 1, lanes = 1;
+    int64_t stride = 1;
     for (const Digit &d : layout_.lane) {
       if (isReduced(d))
-        for (int64_t mask = stride; mask < stride * d.size; mask *= 2) {
-          lanes *= 2;
-          SmallVector<Value> other;
-          for (Value v : partial)
-            other.push_back(cu::ShuffleXorOp::create(c_.b, loc_, v.getType(), v, mask));
-          partial = combine(partial, other, c_.named("of_" + llvm::Twine(lanes) + "_lanes", loc_));
-        }
+        overSteps(c_, stride, d.size, partial, loc_, [&](Value, ValueRange mine, ValueRange other) { return combine(mine, other, loc_); });
       stride *= d.size;
     }
   }

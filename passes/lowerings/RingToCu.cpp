@@ -96,6 +96,7 @@ private:
     for (int64_t d : op_.getMask())
       require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
     Value linear;
+    Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
       Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
       if (op_.getBounds() == te::BoundsMode::Pad) {
@@ -103,10 +104,10 @@ private:
         require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
       }
       if (strides) {
-        linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), loc_);
+        linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);
         continue;
       }
-      linear = linear ? Value(arith::AddIOp::create(b_, loc_, arith::MulIOp::create(b_, loc_, linear, n), s)) : s;
+      linear = linear ? Value(arith::AddIOp::create(b_, row, arith::MulIOp::create(b_, row, linear, n), s)) : s;
     }
     // Nothing is read where `valid` is false, but the address stays inside the tensor.
     if (valid)
@@ -123,8 +124,9 @@ private:
     Value temporary = c_.allocate(vector_, ring_.getElementType(), loc_);
     if (valid) {
       Value zero = arith::ConstantOp::create(b_, loc_, cast<TypedAttr>(b_.getZeroAttr(ring_.getElementType())));
-      for (int64_t i = 0; i < vector_; ++i)
-        memref::StoreOp::create(b_, loc_, zero, temporary, c_.index(i, loc_));
+      OpBuilder::InsertionGuard guard(b_);
+      Value i = openLoop(c_, 0, vector_, 1, "e", loc_);
+      memref::StoreOp::create(b_, loc_, zero, temporary, i);
     }
     c_.inBranch(valid, loc_, [&] { cu::CopyOp::create(b_, loc_, source, from, temporary, c_.index(0, loc_), vector_); });
     cu::CopyOp::create(b_, loc_, temporary, c_.index(0, loc_), target, to, vector_);

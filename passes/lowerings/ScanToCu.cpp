@@ -175,23 +175,31 @@ private:
   /// `sum` of this lane becomes that of all lanes along the dim, `before` that of those before this one.
   void scanLanes(State &sum, State &before) {
     OpBuilder &b = c_.b;
-    SmallVector<std::pair<int64_t, int64_t>> steps; // stride along the dim, mask
+    SmallVector<std::tuple<int64_t, int64_t, int64_t>> digits; // stride along the dim, first mask, lanes
     int64_t weight = 1;
     for (const Digit &d : layout_.lane) {
       if (isAlong(d))
-        for (int64_t n = 1; n < d.size; n *= 2)
-          steps.push_back({d.stride * n, weight * n});
+        digits.push_back({d.stride, weight, d.size});
       weight *= d.size;
     }
-    llvm::sort(steps);
-    for (auto [stride, mask] : steps) {
-      State other =
-          llvm::map_to_vector(sum, [&, mask = mask](Value v) -> Value { return cu::ShuffleXorOp::create(b, loc_, v.getType(), v, mask); });
-      Value bit = arith::RemSIOp::create(b, loc_, arith::DivSIOp::create(b, loc_, c_.lane(loc_), c_.index(mask, loc_)), c_.index(2, loc_));
-      Value isBehind = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, bit, c_.index(op_.getReverse() ? 0 : 1, loc_));
-      before = select(isBehind, combine(other, before), before);
-      // A program's own reducer need not commute: the lanes that stand before come first.
-      sum = op_.getIdentity() ? select(isBehind, combine(other, sum), combine(sum, other)) : combine(sum, other);
+    llvm::sort(digits);
+    for (auto [stride, mask, lanes] : digits) {
+      State both = sum;
+      both.append(before);
+      overSteps(c_, mask, lanes, both, loc_, [&, mask = mask](Value step, ValueRange mine, ValueRange theirs) {
+        size_t parts = mine.size() / 2;
+        State own(mine.take_front(parts)), behind(mine.drop_front(parts)), other(theirs.take_front(parts));
+        Value number = arith::DivSIOp::create(b, loc_, c_.lane(loc_), c_.index(mask, loc_));
+        Value bit = arith::RemSIOp::create(b, loc_, arith::ShRSIOp::create(b, loc_, number, step), c_.index(2, loc_));
+        Value isBehind = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::eq, bit, c_.index(op_.getReverse() ? 0 : 1, loc_));
+        behind = select(isBehind, combine(other, behind), behind);
+        // A program's own reducer need not commute: the lanes that stand before come first.
+        State next = op_.getIdentity() ? select(isBehind, combine(other, own), combine(own, other)) : combine(own, other);
+        next.append(behind);
+        return next;
+      });
+      sum.assign(both.begin(), both.begin() + sum.size());
+      before.assign(both.begin() + sum.size(), both.end());
     }
   }
 

@@ -253,6 +253,25 @@ Value ThreadCode::loadRegister(const RegTile &t, const OpenDigits &open, Locatio
   return memref::LoadOp::create(b, loc, t.array, t.first ? add(r, index(t.first, plain), plain) : r);
 }
 
+void overSteps(ThreadCode &c, int64_t mask, int64_t lanes, SmallVector<Value> &state, Location loc,
+               llvm::function_ref<SmallVector<Value>(Value, ValueRange, ValueRange)> combined) {
+  if (lanes < 2)
+    return;
+  auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(int64_t(llvm::Log2_64_Ceil(lanes)), loc), c.index(1, loc), state);
+  loop.getInductionVar().setLoc(c.named("step", loc));
+  for (auto [before, carried] : llvm::zip(state, loop.getRegionIterArgs())) {
+    StringRef name = cu::findName(before.getLoc());
+    carried.setLoc(c.named(name.empty() ? "partial" : name, loc));
+  }
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPointToEnd(loop.getBody());
+  Value step = loop.getInductionVar();
+  SmallVector<Value> other = llvm::map_to_vector(
+      loop.getRegionIterArgs(), [&](Value v) -> Value { return cu::ShuffleXorOp::create(c.b, loc, v.getType(), v, uint64_t(mask), step); });
+  scf::YieldOp::create(c.b, loc, combined(step, loop.getRegionIterArgs(), other));
+  state = llvm::to_vector_of<Value>(loop.getResults());
+}
+
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {
   if (auto constant = dyn_cast<AffineConstantExpr>(stride))
     return code.mul(subscript, constant.getValue(), loc);

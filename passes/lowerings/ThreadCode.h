@@ -126,6 +126,11 @@ mlir::Value openLoop(ThreadCode &code, int64_t from, int64_t to, int64_t step, l
 void shareOut(ThreadCode &code, int64_t count, int64_t threads, llvm::StringRef name, mlir::Location loc,
               llvm::function_ref<void(mlir::Value)> body);
 
+/// A loop over the doublings of `mask` below `mask * lanes`: each round has the state of this lane and that of the lane whose number
+/// differs in `mask << step`, and `combined(step, mine, other)` is the next one. `state` is carried from round to round.
+void overSteps(ThreadCode &code, int64_t mask, int64_t lanes, llvm::SmallVector<mlir::Value> &state, mlir::Location loc,
+               llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange, mlir::ValueRange)> combined);
+
 /// A subscript times its stride, an expression of the sizes.
 mlir::Value scaled(ThreadCode &code, mlir::Value subscript, mlir::AffineExpr stride, mlir::Location loc);
 

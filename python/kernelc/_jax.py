@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels under jax.jit, by XLA's foreign function interface (driver/capi/XlaFfi.cpp)."""
 import ctypes as C
+import sys
 
 from . import _library as lib
 from ._numbers import named, scalar
@@ -44,6 +45,43 @@ def _shapes(kernel, tensors, sizes):
             yield i, tuple(shape[:rank])
         elif role == lib.PARAM_INOUT:
             yield i, tuple(tensors[i].shape)
+
+
+def _eager_signature(kernel, args):
+    """What two calls must agree in to run the same; None for a call that is not JAX's alone: arrays of others, on CPUs, of several
+    devices, deleted, traced; scalars, which jit would compile anew for; parameters that the kernel updates."""
+    jax = sys.modules["jax"]
+    if not args or len(args) != len(kernel.params) - sum(p[2] == lib.PARAM_OUTPUT for p in kernel.params):
+        return None
+    roles = {p[2] for p in kernel.params}
+    if lib.PARAM_OUTPUT not in roles or roles & {lib.PARAM_SCALAR, lib.PARAM_INOUT} or not hasattr(jax, "ffi"):
+        return None
+    signature = []
+    for x in args:
+        if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer) or x.is_deleted():
+            return None
+        devices = x.devices()
+        device = next(iter(devices))
+        if len(devices) != 1 or device.platform != "gpu":
+            return None
+        signature.append((x.shape, x.dtype, device))
+    return tuple(signature) if len({device for _, _, device in signature}) == 1 else None
+
+
+def learn_eager(kernel, args):
+    """Remembers that a call with such arguments is one that the kernel takes."""
+    signature = _eager_signature(kernel, args)
+    if signature:
+        kernel._jax_known.add(signature)
+
+
+def find_eager(kernel, args):
+    """What runs a call under jit, ordered by JAX itself, if it has gone the long way before and was found right; else None."""
+    if not kernel._jax_known or _eager_signature(kernel, args) not in kernel._jax_known:
+        return None
+    if kernel._jax_eager is None:
+        kernel._jax_eager = sys.modules["jax"].jit(function(kernel))
+    return kernel._jax_eager
 
 
 def function(kernel):

@@ -2,6 +2,7 @@
 """Sessions, programs and kernels as Python objects."""
 import ctypes as C
 import os
+import sys
 import threading
 import warnings
 
@@ -174,7 +175,8 @@ class Kernel(_warm.Caller):
 
     On a GPU the call is queued and returns: on `stream` (an address, or a stream of PyTorch, CuPy or Numba), else on
     the current stream of the first array's framework; either way after what the arrays' own streams still do.
-    Without `stream`, what the frameworks queue next comes after the call. Calls with JAX arrays have finished when they return.
+    Without `stream`, what the frameworks queue next comes after the call. The first call with JAX arrays of some shapes has finished when
+    it returns; later ones go by JAX's own queue.
 
     Raises KernelcError for what the kernel refuses, GradientError where gradients would be lost, TypeError and
     ValueError for arrays that cannot be passed, each naming the parameter. Thread-safe."""
@@ -192,6 +194,7 @@ class Kernel(_warm.Caller):
             self.shapes.append(p.shape.decode())
         self.sizes = [L.kc_kernel_size_name(handle, i).decode() for i in range(L.kc_kernel_num_sizes(handle))]
         self._known, self._names = set(), {p[0] for p in self.params} | set(self.sizes)
+        self._jax_known, self._jax_eager = set(), None  # calls that may go by JAX's jit, and what it made
         _warm.link()
         order = self._positions()
         self._setup(sum(p[2] != lib.PARAM_OUTPUT for p in self.params),
@@ -233,6 +236,9 @@ class Kernel(_warm.Caller):
 
     def _call_slow(self, *args, **named):
         """A call that nothing is known of: every argument is looked at."""
+        jitted = self._find_jitted(args, named)
+        if jitted:
+            return jitted(*args)
         device, stream = self._options(named)
         call = Call(self, args, named, device, stream)
         if self._is_new(call):
@@ -243,7 +249,17 @@ class Kernel(_warm.Caller):
         call.mark_written()
         for x in call.arrays:
             _warm.learn(x)
+        if "jax" in sys.modules and not named:
+            from . import _jax
+            _jax.learn_eager(self, args)
         return call.finish()
+
+    def _find_jitted(self, args, named):
+        """The kernel under JAX's own jit, which does not wait, for JAX arrays on a GPU in a call that has been checked before; else None."""
+        if named or "jax" not in sys.modules:
+            return None
+        from . import _jax
+        return _jax.find_eager(self, args)
 
     def _positions(self):
         """The parameters in the order of positional arguments: inputs, then outputs."""

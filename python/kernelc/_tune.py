@@ -51,13 +51,18 @@ class _Search:
         self.start, self.deadline = time.monotonic(), deadline
         self.trials, self.best, self.what = 0, None, "starts"
         self.checked = self.since = None  # the record of the candidate whose code runs for the first time, and since when
+        self.contenders, self.timed, self.stuck = [], 0, None  # candidates that are or will be timed together, how many now, and who did not end before
 
     def seconds(self):
         return time.monotonic() - self.start
 
     def hear(self, event):
         self.since, self.checked = time.monotonic(), {**event, "schedule": event.pop("checks")} if "checks" in event else None
+        if self.checked:
+            self.contenders.append(self.checked)
+        self.timed = event.get("measures", 0)
         if "trial" in event:
+            self.contenders.clear()
             self.trials += 1
             found = event.get("median_us")
             self.best = min(filter(None, (self.best, found)), default=None)
@@ -94,23 +99,37 @@ class _Search:
             self.bar.show(self.seconds(), self.trials, self.best, self.what)
             if self.deadline is not None and self.seconds() > self.deadline:
                 raise subprocess.TimeoutExpired(self.line, self.deadline)
+            # Of what is timed together nobody knows who does not end, and each runs many times.
+            if self.timed and time.monotonic() - self.since > self.patience * (1 + self.timed):
+                return
             if self.checked is not None and time.monotonic() - self.since > self.patience:
                 return
 
-    def reject(self, why):
-        """Writes down that the candidate which was being checked is none."""
-        record = {key: value for key, value in self.checked.items() if key != "checks"}
+    def reject(self, candidate, why):
+        """Writes down that a candidate which was being checked or timed is none."""
+        record = {key: value for key, value in candidate.items() if key != "checks"}
         with open(self.records, "a", encoding="utf-8") as f:
             f.write(json.dumps({**record, "rejected": why}) + "\n")
 
+    def give_up_timing(self):
+        """Lets those that are timed together have one more try, in a new process; then none of them is a candidate."""
+        if self.stuck != self.contenders:
+            self.stuck = list(self.contenders)
+            return
+        for candidate in self.contenders:
+            self.reject(candidate, "its timing did not end")
+
     def run(self):
         while True:
-            self.checked, before = None, self.trials
+            self.checked, self.timed, before = None, 0, self.trials
+            self.contenders.clear()
             code, out, said = self.process()
             if code in (0, 1) and out:
                 return read_json(out)
             if self.checked is not None:
-                self.reject("its code did not end" if code == -9 else f"the process ended with {code}")
+                self.reject(self.checked, "its code did not end" if code == -9 else f"the process ended with {code}")
+            elif self.timed and code == -9:
+                self.give_up_timing()
             elif self.trials == before:  # nothing was learnt: it would end so again
                 raise lib.KernelcError(lib.INVALID_ARGUMENT, said.replace("kernelc: ", "", 1).strip() or f"'kernelc tune' ended with {code}")
             if self.seconds() > self.budget:

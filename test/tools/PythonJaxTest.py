@@ -69,5 +69,31 @@ class Jit(unittest.TestCase):
                 call()
 
 
+class Eager(unittest.TestCase):
+    @unittest.skipUnless(jax.default_backend() == "gpu", "JAX has no GPU")
+    def test_later_calls_go_by_jit(self):
+        k = kernelc.compile("def twice(x: f32[N]) -> (y: f32[N]) { y[i] = 2 * x[i] }").twice
+        for n in (8, 8, 16, 16):
+            x = jnp.arange(float(n))
+            self.assertEqual(k(k(x)).tolist(), (4 * np.arange(float(n))).tolist())
+        self.assertIsNotNone(k._jax_eager)
+        x = jnp.ones(8)
+        x.delete()
+        for _ in range(2):  # still by the long way, which says what is wrong
+            with self.assertRaisesRegex(Exception, "parameter 'x'"):
+                k(x)
+        with self.assertRaisesRegex(Exception, "parameter 'x'"):
+            k(jnp.ones(8, jnp.int32))
+
+    def test_hosts_and_tracers_do_not(self):
+        k = kernelc.compile("def thrice(x: f32[N]) -> (y: f32[N]) { y[i] = 3 * x[i] }").thrice
+        x = jax.device_put(jnp.ones(4), jax.devices("cpu")[0])
+        for _ in range(2):
+            self.assertEqual(k(x).tolist(), [3, 3, 3, 3])
+        self.assertIsNone(k._jax_eager)
+        with self.assertRaises(TypeError):
+            jax.jit(lambda x: k(x))(x)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -88,6 +88,10 @@ class Tune(unittest.TestCase):
         with open(self.records) as f:
             self.assertTrue(all(json.loads(line)["kernel"] == "scale" for line in f), "rejected ones are records as others are")
 
+    def test_timing_that_does_not_end(self):
+        self.assertEqual(self.tune({"2": "waits"})[0]["warps"], 6)
+        self.assertEqual(self.outcomes(), {1: 90, 2: "its timing did not end", 3: 70, 4: 60, 5: 50, 6: 40})
+
     def test_resumes_after_a_time_limit(self):
         with self.assertRaises(subprocess.TimeoutExpired):
             self.tune({"4": "waits"}, timeout=1.5)

@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   // Prologue: a first tile, on its way into its slot.
   if (k_tiles > 0) {
     const int tid = (int)threadIdx.x;
-    const int at = n_tile * M;
+    const int a_row = n_tile * M;
     #pragma unroll
     for (int copy0 = 0; copy0 < 512; copy0 += 128) {
       const int copy = copy0 + tid;
@@ -61,22 +61,18 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int column = copy % 4 * 8;
       const int i = i0 + row;
       const bool inside = i < M && column < K;
-      const int at_1 = inside ? (at + i) * K + column : 0;
+      const int chosen = inside ? (a_row + i) * K + column : 0;
       alignas(16) f16 r[8];
-      r[0] = 0x0;
-      r[1] = 0x0;
-      r[2] = 0x0;
-      r[3] = 0x0;
-      r[4] = 0x0;
-      r[5] = 0x0;
-      r[6] = 0x0;
-      r[7] = 0x0;
+      #pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        r[e] = 0x0;
+      }
       if (inside) {
-        *(uint4 *)(r) = *(const uint4 *)(&a[at_1]);
+        *(uint4 *)(r) = *(const uint4 *)(&a[chosen]);
       }
       *(uint4 *)(&a_slots[row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8]) = *(const uint4 *)(r);
     }
-    const int at_1 = n_tile * K;
+    const int b_row = n_tile * K;
     #pragma unroll
     for (int copy0 = 0; copy0 < 512; copy0 += 128) {
       const int copy = copy0 + tid;
@@ -85,18 +81,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int in_panel = column % 64;
       const int j = j0 + column;
       const bool inside = j < N && row < K;
-      const int at_2 = inside ? (at_1 + row) * N + j : 0;
+      const int chosen = inside ? (b_row + row) * N + j : 0;
       alignas(16) f16 r[8];
-      r[0] = 0x0;
-      r[1] = 0x0;
-      r[2] = 0x0;
-      r[3] = 0x0;
-      r[4] = 0x0;
-      r[5] = 0x0;
-      r[6] = 0x0;
-      r[7] = 0x0;
+      #pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        r[e] = 0x0;
+      }
       if (inside) {
-        *(uint4 *)(r) = *(const uint4 *)(&b[at_2]);
+        *(uint4 *)(r) = *(const uint4 *)(&b[chosen]);
       }
       *(uint4 *)(&b_slots[column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8]) = *(const uint4 *)(r);
     }
@@ -104,17 +96,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   // Main loop: products of tiles along k.
   alignas(16) float acc[128];
   #pragma unroll
-  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
-    #pragma unroll
-    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-      #pragma unroll
-      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-        #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          acc[j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32] = 0.0f;
-        }
-      }
-    }
+  for (int reg = 0; reg < 128; ++reg) {
+    acc[reg] = 0.0f;
   }
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
@@ -182,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     if (ahead < k_tiles) {
       const int k0 = ahead * 32;
       const int slot_start_1 = ahead % 2 * 4096;
-      const int at = n_tile * M;
+      const int a_row = n_tile * M;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -191,22 +174,18 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         const int i = i0 + row;
         const int k = k0 + column;
         const bool inside = i < M && k < K;
-        const int at_1 = inside ? (at + i) * K + k : 0;
+        const int chosen = inside ? (a_row + i) * K + k : 0;
         alignas(16) f16 r[8];
-        r[0] = 0x0;
-        r[1] = 0x0;
-        r[2] = 0x0;
-        r[3] = 0x0;
-        r[4] = 0x0;
-        r[5] = 0x0;
-        r[6] = 0x0;
-        r[7] = 0x0;
+        #pragma unroll
+        for (int e = 0; e < 8; ++e) {
+          r[e] = 0x0;
+        }
         if (inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&a[at_1]);
+          *(uint4 *)(r) = *(const uint4 *)(&a[chosen]);
         }
         *(uint4 *)(&a_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)]) = *(const uint4 *)(r);
       }
-      const int at_1 = n_tile * K;
+      const int b_row = n_tile * K;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -216,18 +195,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         const int j = j0 + column;
         const int k = k0 + row;
         const bool inside = j < N && k < K;
-        const int at_2 = inside ? (at_1 + k) * N + j : 0;
+        const int chosen = inside ? (b_row + k) * N + j : 0;
         alignas(16) f16 r[8];
-        r[0] = 0x0;
-        r[1] = 0x0;
-        r[2] = 0x0;
-        r[3] = 0x0;
-        r[4] = 0x0;
-        r[5] = 0x0;
-        r[6] = 0x0;
-        r[7] = 0x0;
+        #pragma unroll
+        for (int e = 0; e < 8; ++e) {
+          r[e] = 0x0;
+        }
         if (inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&b[at_2]);
+          *(uint4 *)(r) = *(const uint4 *)(&b[chosen]);
         }
         *(uint4 *)(&b_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)]) = *(const uint4 *)(r);
       }
@@ -235,18 +210,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   }
   alignas(16) f16 c_r[128];
   #pragma unroll
-  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
-    #pragma unroll
-    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-      #pragma unroll
-      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-        #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          const int reg = j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
-          c_r[reg] = kc_f32_to_f16(acc[reg]);
-        }
-      }
-    }
+  for (int reg = 0; reg < 128; ++reg) {
+    c_r[reg] = kc_f32_to_f16(acc[reg]);
   }
   // Store c.
   const int i_thread = lane / 4 + warp_row;

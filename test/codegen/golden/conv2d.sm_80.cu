@@ -55,27 +55,27 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int n_tile = plane / H;
   const int w0 = (group_row + in_group % group_rows) * 128;
   const int o0 = in_group / group_rows * 128;
-  const int at = (C + 31) / 32;
-  const int c_tiles = R * S * at;
+  const int C_tiles = (C + 31) / 32;
+  const int c_tiles = R * S * C_tiles;
   f16 *const x_slots = (f16 *)(kc_shared());
   f16 *const f_slots = (f16 *)(kc_shared() + 32768);
   // Prologue: the first tiles, on their way into their slots.
   #pragma unroll
   for (int first = 0; first < 3; ++first) {
     if (first < c_tiles) {
-      const int c0 = first % at * 32;
-      const int at_1 = first / at;
-      const int s0 = at_1 % S;
-      const int r0 = at_1 / S;
+      const int c0 = first % C_tiles * 32;
+      const int quotient = first / C_tiles;
+      const int s0 = quotient % S;
+      const int r0 = quotient / S;
       const int slot_start = first % 4 * 4096;
       const int tid = (int)threadIdx.x;
       const bool inside = n_tile >= 0;
       const bool inside_1 = n_tile < N;
-      const int at_2 = h_tile + r0 - R / 2;
-      const bool inside_2 = at_2 >= 0;
-      const bool inside_3 = at_2 < H;
-      const int at_3 = S / 2;
-      const int at_4 = (n_tile * H + at_2) * W;
+      const int offset = h_tile + r0 - R / 2;
+      const bool inside_2 = offset >= 0;
+      const bool inside_3 = offset < H;
+      const int S_div_2 = S / 2;
+      const int x_row = (n_tile * H + offset) * W;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -83,11 +83,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int column = copy % 4 * 8;
         const int c = c0 + column;
         const bool inside_4 = c < C;
-        const int at_5 = w0 + row + s0 - at_3;
-        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
+        const int offset_1 = w0 + row + s0 - S_div_2;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && offset_1 >= 0 && offset_1 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (x_row + offset_1) * C + c : 0], inside_5 ? 16 : 0);
       }
-      const int at_5 = (r0 * S + s0) * C;
+      const int f_row = (r0 * S + s0) * C;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -97,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int o = o0 + column;
         const int c = c0 + row;
         const bool inside_4 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
+        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (f_row + c) * O + o : 0], inside_4 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -105,17 +105,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   // Main loop: products of tiles along c.
   alignas(16) float acc[128];
   #pragma unroll
-  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
-    #pragma unroll
-    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
-      #pragma unroll
-      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
-        #pragma unroll
-        for (int o_elem = 0; o_elem < 2; ++o_elem) {
-          acc[o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32] = 0.0f;
-        }
-      }
-    }
+  for (int reg = 0; reg < 128; ++reg) {
+    acc[reg] = 0.0f;
   }
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
@@ -182,18 +173,18 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     const int ahead = c_tile + 3;
     // A later tile, on its way into the slot that was read last.
     if (ahead < c_tiles) {
-      const int c0 = ahead % at * 32;
-      const int at_1 = ahead / at;
-      const int s0 = at_1 % S;
-      const int r0 = at_1 / S;
+      const int c0 = ahead % C_tiles * 32;
+      const int quotient = ahead / C_tiles;
+      const int s0 = quotient % S;
+      const int r0 = quotient / S;
       const int slot_start_1 = ahead % 4 * 4096;
       const bool inside = n_tile >= 0;
       const bool inside_1 = n_tile < N;
-      const int at_2 = h_tile + r0 - R / 2;
-      const bool inside_2 = at_2 >= 0;
-      const bool inside_3 = at_2 < H;
-      const int at_3 = S / 2;
-      const int at_4 = (n_tile * H + at_2) * W;
+      const int offset = h_tile + r0 - R / 2;
+      const bool inside_2 = offset >= 0;
+      const bool inside_3 = offset < H;
+      const int S_div_2 = S / 2;
+      const int x_row = (n_tile * H + offset) * W;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -201,11 +192,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int column = copy % 4 * 8;
         const int c = c0 + column;
         const bool inside_4 = c < C;
-        const int at_5 = w0 + row + s0 - at_3;
-        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && at_5 >= 0 && at_5 < W && c >= 0 && inside_4;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (at_4 + at_5) * C + c : 0], inside_5 ? 16 : 0);
+        const int offset_1 = w0 + row + s0 - S_div_2;
+        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && offset_1 >= 0 && offset_1 < W && c >= 0 && inside_4;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (x_row + offset_1) * C + c : 0], inside_5 ? 16 : 0);
       }
-      const int at_5 = (r0 * S + s0) * C;
+      const int f_row = (r0 * S + s0) * C;
       #pragma unroll
       for (int copy0 = 0; copy0 < 512; copy0 += 128) {
         const int copy = copy0 + tid;
@@ -215,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int o = o0 + column;
         const int c = c0 + row;
         const bool inside_4 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (at_5 + c) * O + o : 0], inside_4 ? 16 : 0);
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (f_row + c) * O + o : 0], inside_4 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -223,18 +214,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   kc_cp_async_wait<0>();
   alignas(16) f16 y_r[128];
   #pragma unroll
-  for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
-    #pragma unroll
-    for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
-      #pragma unroll
-      for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
-        #pragma unroll
-        for (int o_elem = 0; o_elem < 2; ++o_elem) {
-          const int reg = o_elem + w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
-          y_r[reg] = kc_f32_to_f16(acc[reg]);
-        }
-      }
-    }
+  for (int reg = 0; reg < 128; ++reg) {
+    y_r[reg] = kc_f32_to_f16(acc[reg]);
   }
   // Store y.
   const int w_thread = lane / 4 + warp_row;

@@ -33,10 +33,10 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
     #pragma unroll
@@ -53,11 +53,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
     partial = partial + sum_j_partial[j_elem];
   }
-  const float of_2_lanes = partial + __shfl_xor_sync(0xffffffffu, partial, 1);
-  const float of_4_lanes = of_2_lanes + __shfl_xor_sync(0xffffffffu, of_2_lanes, 2);
-  const float of_8_lanes = of_4_lanes + __shfl_xor_sync(0xffffffffu, of_4_lanes, 4);
-  const float of_16_lanes = of_8_lanes + __shfl_xor_sync(0xffffffffu, of_8_lanes, 8);
-  float sum_j = of_16_lanes + __shfl_xor_sync(0xffffffffu, of_16_lanes, 16);
+  #pragma unroll
+  for (int step = 0; step < 5; ++step) {
+    partial = partial + __shfl_xor_sync(0xffffffffu, partial, 1 << step);
+  }
+  float sum_j = partial;
   const bool speaks = lane == 0;
   float *const partials = (float *)(kc_shared());
   if (speaks) {
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     sum_j_partial_1[j_elem] = 0.0f;
   }
 #line 2 "layernorm.kc"
-  const float t = (float)(long long)N;
+  const float converted = (float)(long long)N;
 #line 3 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.
@@ -89,21 +89,21 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
 #line 2 "layernorm.kc"
-    const float mu = sum_j / t;
+    const float mu = sum_j / converted;
 #line 3 "layernorm.kc"
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const float t_1 = x_r[j_elem + j_by512 * 4] - mu;
-        sum_j_partial_1[j_elem] = sum_j_partial_1[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? t_1 * t_1 : 0.0f);
+        const float difference = x_r[j_elem + j_by512 * 4] - mu;
+        sum_j_partial_1[j_elem] = sum_j_partial_1[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? difference * difference : 0.0f);
       }
     }
   }
@@ -113,11 +113,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
     partial_1 = partial_1 + sum_j_partial_1[j_elem];
   }
-  const float of_2_lanes_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1);
-  const float of_4_lanes_1 = of_2_lanes_1 + __shfl_xor_sync(0xffffffffu, of_2_lanes_1, 2);
-  const float of_8_lanes_1 = of_4_lanes_1 + __shfl_xor_sync(0xffffffffu, of_4_lanes_1, 4);
-  const float of_16_lanes_1 = of_8_lanes_1 + __shfl_xor_sync(0xffffffffu, of_8_lanes_1, 8);
-  float sum_j_1 = of_16_lanes_1 + __shfl_xor_sync(0xffffffffu, of_16_lanes_1, 16);
+  #pragma unroll
+  for (int step = 0; step < 5; ++step) {
+    partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
+  }
+  float sum_j_1 = partial_1;
   float *const partials_1 = (float *)(kc_shared() + 128);
   if (speaks) {
     partials_1[warp] = sum_j_1;
@@ -140,33 +140,25 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
 #line 2 "layernorm.kc"
-    const float mu = sum_j / t;
-    alignas(16) float r[32];
+    const float mu = sum_j / converted;
+    alignas(16) float difference[32];
 #line 4 "layernorm.kc"
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        r[reg] = x_r[reg] - mu;
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      difference[reg] = x_r[reg] - mu;
     }
-    const float r_1 = rsqrtf(sum_j_1 / t + 1e-05f);
-    alignas(16) float r_2[32];
+    const float inverse_root = rsqrtf(sum_j_1 / converted + 1e-05f);
+    alignas(16) float product[32];
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        r_2[reg] = r[reg] * r_1;
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      product[reg] = difference[reg] * inverse_root;
     }
     // Load gain.
     alignas(16) float gain_r[32];
@@ -176,20 +168,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       if (j < N) {
         *(uint4 *)(&gain_r[j_by512 * 4]) = *(const uint4 *)(&gain[j]);
       } else {
-        gain_r[j_by512 * 4] = 0.0f;
-        gain_r[j_by512 * 4 + 1] = 0.0f;
-        gain_r[j_by512 * 4 + 2] = 0.0f;
-        gain_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          gain_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
-    alignas(16) float r_3[32];
+    alignas(16) float product_1[32];
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        r_3[reg] = r_2[reg] * gain_r[reg];
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      product_1[reg] = product[reg] * gain_r[reg];
     }
     // Load bias.
     alignas(16) float bias_r[32];
@@ -199,20 +187,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       if (j < N) {
         *(uint4 *)(&bias_r[j_by512 * 4]) = *(const uint4 *)(&bias[j]);
       } else {
-        bias_r[j_by512 * 4] = 0.0f;
-        bias_r[j_by512 * 4 + 1] = 0.0f;
-        bias_r[j_by512 * 4 + 2] = 0.0f;
-        bias_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          bias_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
     alignas(16) float y_r[32];
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        y_r[reg] = r_3[reg] + bias_r[reg];
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      y_r[reg] = product_1[reg] + bias_r[reg];
     }
     // Store y.
     #pragma unroll

@@ -88,17 +88,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   // Main loop: products of tiles along k.
   alignas(16) float a[128];
   #pragma unroll
-  for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
-    #pragma unroll
-    for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-      #pragma unroll
-      for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-        #pragma unroll
-        for (int j_elem = 0; j_elem < 2; ++j_elem) {
-          a[j_elem + i_by8 * 2 + j_by8 * 4 + i_by16 * 32] = 0.0f;
-        }
-      }
-    }
+  for (int reg = 0; reg < 128; ++reg) {
+    a[reg] = 0.0f;
   }
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
@@ -201,18 +192,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     if (j < N) {
       *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
     } else {
-      b_r[j_by8 * 2] = 0x0;
-      b_r[j_by8 * 2 + 1] = 0x0;
+      #pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        b_r[j_by8 * 2 + e] = 0x0;
+      }
     }
   }
   alignas(16) float b_f32[16];
   #pragma unroll
-  for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-    #pragma unroll
-    for (int j_elem = 0; j_elem < 2; ++j_elem) {
-      const int reg = j_elem + j_by8 * 2;
-      b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
-    }
+  for (int reg = 0; reg < 16; ++reg) {
+    b_f32[reg] = kc_bf16_to_f32(b_r[reg]);
   }
   alignas(16) bf16 y_r[128];
   #pragma unroll

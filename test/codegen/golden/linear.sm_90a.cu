@@ -210,9 +210,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           if (j < N) {
             *(unsigned *)(&b_r[j_by8 * 2 + part * 16]) = *(const unsigned *)(&b[j]);
           } else {
-            const int at = j_by8 * 2 + part * 16;
-            b_r[at] = 0x0;
-            b_r[at + 1] = 0x0;
+            #pragma unroll
+            for (int e = 0; e < 2; ++e) {
+              b_r[j_by8 * 2 + e + part * 16] = 0x0;
+            }
           }
         }
       }
@@ -221,14 +222,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
 #line 3 "linear.kc"
       if (no_rounds) {
         #pragma unroll
-        for (int j_by8 = 0; j_by8 < 32; ++j_by8) {
-          #pragma unroll
-          for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
-            #pragma unroll
-            for (int j_elem = 0; j_elem < 2; ++j_elem) {
-              a[j_elem + i_by8 * 2 + j_by8 * 4] = 0.0f;
-            }
-          }
+        for (int reg = 0; reg < 128; ++reg) {
+          a[reg] = 0.0f;
         }
       }
       #pragma unroll 1
@@ -267,17 +262,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_mbarrier_arrive(&empty[last_slot]);
         }
       }
+      // Epilogue: the results part by part, through a slot.
 #line 4 "linear.kc"
       #pragma unroll
       for (int part = 0; part < 4; ++part) {
         alignas(16) float b_f32[16];
         #pragma unroll
-        for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
-          #pragma unroll
-          for (int j_elem = 0; j_elem < 2; ++j_elem) {
-            const int reg = j_elem + j_by8 * 2;
-            b_f32[reg] = kc_bf16_to_f32(b_r[reg + part * 16]);
-          }
+        for (int reg = 0; reg < 16; ++reg) {
+          b_f32[reg] = kc_bf16_to_f32(b_r[reg + part * 16]);
         }
         alignas(16) bf16 y_r[32];
         #pragma unroll

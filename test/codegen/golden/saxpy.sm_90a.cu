@@ -16,20 +16,16 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
     if (i < N) {
       *(uint4 *)(&x_r[i_by1024 * 4]) = *(const uint4 *)(&x[i]);
     } else {
-      x_r[i_by1024 * 4] = 0.0f;
-      x_r[i_by1024 * 4 + 1] = 0.0f;
-      x_r[i_by1024 * 4 + 2] = 0.0f;
-      x_r[i_by1024 * 4 + 3] = 0.0f;
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        x_r[i_by1024 * 4 + e] = 0.0f;
+      }
     }
   }
-  alignas(16) float r[8];
+  alignas(16) float product[8];
   #pragma unroll
-  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
-    #pragma unroll
-    for (int i_elem = 0; i_elem < 4; ++i_elem) {
-      const int reg = i_elem + i_by1024 * 4;
-      r[reg] = a * x_r[reg];
-    }
+  for (int reg = 0; reg < 8; ++reg) {
+    product[reg] = a * x_r[reg];
   }
   // Load y.
   alignas(16) float y_r[8];
@@ -39,20 +35,16 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
     if (i < N) {
       *(uint4 *)(&y_r[i_by1024 * 4]) = *(const uint4 *)(&y[i]);
     } else {
-      y_r[i_by1024 * 4] = 0.0f;
-      y_r[i_by1024 * 4 + 1] = 0.0f;
-      y_r[i_by1024 * 4 + 2] = 0.0f;
-      y_r[i_by1024 * 4 + 3] = 0.0f;
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        y_r[i_by1024 * 4 + e] = 0.0f;
+      }
     }
   }
   alignas(16) float y_r_1[8];
   #pragma unroll
-  for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
-    #pragma unroll
-    for (int i_elem = 0; i_elem < 4; ++i_elem) {
-      const int reg = i_elem + i_by1024 * 4;
-      y_r_1[reg] = r[reg] + y_r[reg];
-    }
+  for (int reg = 0; reg < 8; ++reg) {
+    y_r_1[reg] = product[reg] + y_r[reg];
   }
   // Store y.
   #pragma unroll

@@ -16,6 +16,7 @@ static __device__ __forceinline__ float kc_maximum(float a, float b) { // the un
   return a != a || b != b ? __uint_as_float(0x7fffffffu) : a > b || (a == b && !(__float_as_uint(a) >> 31)) ? a : b;
 }
 #endif
+static __device__ __forceinline__ float kc_infinity() { return __int_as_float(0x7f800000); }
 
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
 #line 2 "softmax.kc"
@@ -26,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   alignas(16) float max_j_partial[4];
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    max_j_partial[j_elem] = __int_as_float(0xff800000);
+    max_j_partial[j_elem] = -kc_infinity();
   }
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
@@ -41,38 +42,38 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        max_j_partial[j_elem] = kc_maximum(max_j_partial[j_elem], j0 + (j_thread + j_elem + j_by512 * 512) < N ? x_r[j_elem + j_by512 * 4] : __int_as_float(0xff800000));
+        max_j_partial[j_elem] = kc_maximum(max_j_partial[j_elem], j0 + (j_thread + j_elem + j_by512 * 512) < N ? x_r[j_elem + j_by512 * 4] : -kc_infinity());
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float partial = __int_as_float(0xff800000);
+  float partial = -kc_infinity();
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
     partial = kc_maximum(partial, max_j_partial[j_elem]);
   }
-  const float of_2_lanes = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1));
-  const float of_4_lanes = kc_maximum(of_2_lanes, __shfl_xor_sync(0xffffffffu, of_2_lanes, 2));
-  const float of_8_lanes = kc_maximum(of_4_lanes, __shfl_xor_sync(0xffffffffu, of_4_lanes, 4));
-  const float of_16_lanes = kc_maximum(of_8_lanes, __shfl_xor_sync(0xffffffffu, of_8_lanes, 8));
-  float max_j = kc_maximum(of_16_lanes, __shfl_xor_sync(0xffffffffu, of_16_lanes, 16));
+  #pragma unroll
+  for (int step = 0; step < 5; ++step) {
+    partial = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1 << step));
+  }
+  float max_j = partial;
   const bool speaks = lane == 0;
   float *const partials = (float *)(kc_shared());
   if (speaks) {
     partials[warp] = max_j;
   }
   __syncthreads();
-  float total = __int_as_float(0xff800000);
+  float total = -kc_infinity();
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
     total = kc_maximum(total, partials[w]);
@@ -93,18 +94,18 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const float t = expf(x_r[j_elem + j_by512 * 4] - max_j);
-        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? t : 0.0f);
+        const float exponential = expf(x_r[j_elem + j_by512 * 4] - max_j);
+        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? exponential : 0.0f);
       }
     }
   }
@@ -114,11 +115,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
     partial_1 = partial_1 + sum_j_partial[j_elem];
   }
-  const float of_2_lanes_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1);
-  const float of_4_lanes_1 = of_2_lanes_1 + __shfl_xor_sync(0xffffffffu, of_2_lanes_1, 2);
-  const float of_8_lanes_1 = of_4_lanes_1 + __shfl_xor_sync(0xffffffffu, of_4_lanes_1, 4);
-  const float of_16_lanes_1 = of_8_lanes_1 + __shfl_xor_sync(0xffffffffu, of_8_lanes_1, 8);
-  float sum_j = of_16_lanes_1 + __shfl_xor_sync(0xffffffffu, of_16_lanes_1, 16);
+  #pragma unroll
+  for (int step = 0; step < 5; ++step) {
+    partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
+  }
+  float sum_j = partial_1;
   float *const partials_1 = (float *)(kc_shared() + 128);
   if (speaks) {
     partials_1[warp] = sum_j;
@@ -140,30 +141,22 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       if (j < N) {
         *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
       } else {
-        x_r[j_by512 * 4] = 0.0f;
-        x_r[j_by512 * 4 + 1] = 0.0f;
-        x_r[j_by512 * 4 + 2] = 0.0f;
-        x_r[j_by512 * 4 + 3] = 0.0f;
+        #pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x_r[j_by512 * 4 + e] = 0.0f;
+        }
       }
     }
-    alignas(16) float r[32];
+    alignas(16) float exponential[32];
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        r[reg] = expf(x_r[reg] - max_j);
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      exponential[reg] = expf(x_r[reg] - max_j);
     }
-    const float r_1 = 1.0f / sum_j;
+    const float inverse = 1.0f / sum_j;
     alignas(16) float y_r[32];
     #pragma unroll
-    for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
-      #pragma unroll
-      for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const int reg = j_elem + j_by512 * 4;
-        y_r[reg] = r[reg] * r_1;
-      }
+    for (int reg = 0; reg < 32; ++reg) {
+      y_r[reg] = exponential[reg] * inverse;
     }
     // Store y.
     #pragma unroll

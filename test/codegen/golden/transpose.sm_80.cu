@@ -31,10 +31,10 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
     if (inside && i < M) {
       *(uint4 *)(&x_r[i_by32 * 4]) = *(const uint4 *)(&x[i * N + j]);
     } else {
-      x_r[i_by32 * 4] = 0.0f;
-      x_r[i_by32 * 4 + 1] = 0.0f;
-      x_r[i_by32 * 4 + 2] = 0.0f;
-      x_r[i_by32 * 4 + 3] = 0.0f;
+      #pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        x_r[i_by32 * 4 + e] = 0.0f;
+      }
     }
   }
   // To other threads, through shared memory.
@@ -53,10 +53,10 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   __syncthreads();
   #pragma unroll
   for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
-    const int at = (j_thread_1 + j_by16 * 16) * 65;
+    const int offset = (j_thread_1 + j_by16 * 16) * 65;
     #pragma unroll
     for (int i_elem = 0; i_elem < 4; ++i_elem) {
-      turned[i_elem + j_by16 * 4] = staging[at + (i_thread_1 + i_elem)];
+      turned[i_elem + j_by16 * 4] = staging[offset + (i_thread_1 + i_elem)];
     }
   }
   // Store y.

@@ -118,3 +118,55 @@ cu.kernel @meets attributes {sizes = [], arg_sources = [], grid = affine_map<() 
     cu.sync
   }
 }
+
+// The step of a shuffle: each round is an instruction with a distance of its own.
+// CHECK-LABEL: cu.kernel @lanes
+// CHECK: cu.shuffle_xor %{{.*}}, 1 shl %{{.*}} : f32
+// CHECK: } {cu.unroll}
+cu.kernel @lanes attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %t = cu.thread_id
+  %v = memref.load %x[%t] : memref<?xf32, 1>
+  %sum = scf.for %step = %c0 to %c5 step %c1 iter_args(%partial = %v) -> (f32) {
+    %other = cu.shuffle_xor %partial, 1 shl %step : f32
+    %next = arith.addf %partial, %other : f32
+    scf.yield %next : f32
+  }
+  memref.store %sum, %x[%t] : memref<?xf32, 1>
+}
+
+// A prologue that is to be unrolled, of copies alone and of much code.
+// CHECK-LABEL: cu.kernel @prologues
+// CHECK: cu.cp_async
+// CHECK-NEXT: } {cu.unroll}
+// CHECK: math.exp
+// CHECK: } {cu.unroll}
+// CHECK: } {cu.unroll = 1 : i64}
+cu.kernel @prologues attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (4096)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 16384 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c128 = arith.constant 128 : index
+  %s = cu.shared 0 : memref<4096xf32, 3>
+  %r = memref.alloca() : memref<128xf32, 5>
+  scf.for %first = %c0 to %c3 step %c1 {
+    %at = arith.muli %first, %c128 : index
+    cu.cp_async %x[%at] to %s[%at] count 4 : memref<?xf32, 1> to memref<4096xf32, 3>
+  } {cu.unroll}
+  scf.for %first = %c0 to %c3 step %c1 {
+    %at = arith.muli %first, %c128 : index
+    scf.for %i = %c0 to %c128 step %c1 {
+      %p = arith.addi %at, %i : index
+      %v = memref.load %x[%p] : memref<?xf32, 1>
+      %e = math.exp %v : f32
+      memref.store %e, %s[%p] : memref<4096xf32, 3>
+      memref.store %e, %r[%i] : memref<128xf32, 5>
+    }
+  } {cu.unroll}
+}
