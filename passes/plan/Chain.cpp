@@ -76,11 +76,11 @@ Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &fact
 }
 
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
-  return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * kTileRows * tileColumns * summed;
+  return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * target.costs->chains.tileRows * tileColumns * summed;
 }
 
 double workOfLoop(double tilesOfRows, double walked, double points, const Target &target) {
-  return std::ceil(tilesOfRows / target.smCount) * kTileRows * walked * points;
+  return std::ceil(tilesOfRows / target.smCount) * target.costs->chains.tileRows * walked * points;
 }
 
 namespace {
@@ -91,10 +91,10 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = points(c.producer, c.first.k);
-  double tilesOfRows = batch * std::ceil(rows / kTileRows);
+  double tilesOfRows = batch * std::ceil(rows / target.costs->chains.tileRows);
   double chained = workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
-  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target);
-  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target);
+  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target);
+  double second = workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
   double traffic = batch * rows * walked * bytes / target.partRates.memory;
@@ -125,9 +125,9 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
 }
 
 /// Whether a tile can have all columns of the chain.
-bool hasFewColumns(Operation *statement, ProductChain &chain, const SizeFacts &facts) {
+bool hasFewColumns(Operation *statement, ProductChain &chain, int64_t mostColumns, const SizeFacts &facts) {
   int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
-  return columns >= 16 && columns <= kMostColumns && columns % 8 == 0;
+  return columns >= 16 && columns <= mostColumns && columns % 8 == 0;
 }
 
 /// The components of `cascade` that are products; nothing where one does not take its factor from registers.
@@ -138,7 +138,7 @@ std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const T
     if (!c)
       continue;
     std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target) : std::nullopt;
-    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, facts))
+    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, target.costs->chains.mostColumns, facts))
       return std::nullopt;
     products.push_back(std::move(*chain));
   }
@@ -200,12 +200,13 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
     if (d != walk.walkedOfS)
       others.push_back(d);
   auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
-  double rows = points(others), walked = points(walk.walkedOfS), summed = points(walk.first.k), tilesOfRows = std::ceil(rows / kTileRows);
+  double rows = points(others), walked = points(walk.walkedOfS), summed = points(walk.first.k),
+         tilesOfRows = std::ceil(rows / target.costs->chains.tileRows);
   double together = workOfLoop(tilesOfRows, walked, summed, target) / target.chainRate;
-  double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
+  double apart = workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
   // (Short rows alone are reduced in the product's tile.)
-  return (walked > kLargestInTile || feedsProduct) && together < apart + traffic + target.partRates.launch;
+  return (walked > target.costs->chains.largestInTile || feedsProduct) && together < apart + traffic + target.partRates.launch;
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
@@ -216,7 +217,7 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
     return std::nullopt;
   std::optional<ProductChain> chain = matchChain(reader, *second, target);
   bool isAlone = chain && isReadBy(chain->producer, reader);
-  if (!chain || (!isAlone && use == ChainUse::Alone) || !hasFewColumns(reader, *chain, facts) ||
+  if (!chain || (!isAlone && use == ChainUse::Alone) || !hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts) ||
       !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
