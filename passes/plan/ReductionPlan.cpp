@@ -87,6 +87,11 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
   return true;
 }
 
+/// Statements of a launch that go over the row along `row`.
+static int64_t timesWalked(const LaunchPlan &l, int64_t row) {
+  return llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); });
+}
+
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
   const RowCosts &costs = costs_.rows;
   int64_t vector = s.vector(), max = extentMax(l, row);
@@ -94,9 +99,14 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
   // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
   // rounds of 16 elements a thread are faster (tables of schedules on an H200).
-  bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
+  bool once = timesWalked(l, row) == 1;
   if (!once && !resident && holdRow(l, inner, row, s))
     return;
+  if (!once && !resident && max >= 0)
+    remark(ops_[l.ops.front()]) << "rows of up to " << max << " elements are read " << timesWalked(l, row) << " times: a block holds "
+                                << costs.largestHeld
+                                << (target_.cluster > 1 ? (", a cluster " + Twine(costs.largestHeld * target_.cluster)).str()
+                                                        : std::string());
   bool walked = once && (max < 0 || max > costs.shortRow) &&
                 (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > costs.largestHeld / 2);
   int64_t most = once ? costs.largestHeld / 2 : costs.largestHeld;
