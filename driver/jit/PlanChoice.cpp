@@ -141,8 +141,7 @@ private:
           llvm::SmallVector<mlir::DictionaryAttr> records;
           for (size_t i = 0; i < slow_.size(); ++i)
             if (!slow_[i].next.empty())
-              records.push_back(
-                  te::recordOf(op.getContext(), slow_[i].next[std::min(rank, slow_[i].next.size() - 1)], firsts_[i]));
+              records.push_back(te::recordOf(op.getContext(), slow_[i].next[std::min(rank, slow_[i].next.size() - 1)], firsts_[i]));
           te::addRecords(op, records);
           return addVariant(*one, options_, kernel);
         },

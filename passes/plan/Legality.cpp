@@ -14,9 +14,7 @@ namespace {
 using Ops = ArrayRef<Operation *>;
 
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
-bool sharesReduction(const LaunchPlan &l) {
-  return l.cluster > 1 && !l.indices.empty() && !llvm::is_contained(l.grid, l.clusterIndex);
-}
+bool sharesReduction(const LaunchPlan &l) { return l.cluster > 1 && !l.indices.empty() && !llvm::is_contained(l.grid, l.clusterIndex); }
 
 const PlanRule kRules[] = {
     {1, "unit", "A unit is simt, mma or wgmma.",
