@@ -1,80 +1,157 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two builds of kernelc on one GPU, in turns: whether a change left kernels as fast.
 
-    python3 bench/guard.py OLD/bin/kernelc NEW/bin/kernelc [--rounds 5] [--repeats 60]
+    python3 bench/guard.py OLD NEW [--rounds 5] [--repeats 15] [--part 1/2] [WORD ..]
 
-For each kernel the median over rounds of `kernelc bench`'s median, old over new: above 1 the new one is faster. The spread
-is the largest over the smallest ratio of one round. Untuned schedules, no disk cache shared between the two.
+OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by a process of its own, which binds a row's
+kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
+over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
+stand in guard.txt (60 of them take about five minutes). Untuned schedules, a disk cache for each build. Exit status 1 where
+a table's geometric mean is below 0.99 or a row below 0.95: run again before believing it.
 """
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 
-EXAMPLES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples"))
-KERNELS = [
-    ("linear", "linear", "M=4096 N=4096 K=4096"), ("linear", "linear", "M=1000 N=1000 K=1000"),
-    ("linear_gelu", "", "M=4096 N=4096 K=4096"), ("linear_residual", "", "M=4096 N=4096 K=4096"),
-    ("linear_stats", "", "M=2048 N=2048 K=2048"), ("matmul_i8", "linear_w8", "M=64 N=4096 K=4096"),
-    ("softmax", "", "M=8192 N=4096"), ("softmax", "", "M=4096 N=32768"), ("layernorm", "", "M=8192 N=4096"),
-    ("rmsnorm", "", "M=8192 N=4096"), ("logsumexp", "", "M=8192 N=4096"), ("argmax", "", "M=8192 N=4096"),
-    ("attention", "", "B=4 H=16 G=16 S=2048 T=2048 D=64"), ("conv2d", "", "N=16 H=64 W=64 C=64 O=128 R=3 S=3"),
-    ("transpose", "", "M=8192 N=8192"), ("saxpy", "", "N=67108864 a=1.5"), ("triangular", "", "N=4096 M=4096"),
-    ("matmul_i8", "matmul_i8", "M=4096 N=4096 K=4096"), ("matmul_f8", "matmul_f8", "M=4096 N=4096 K=4096"),
-    ("column_sum", "", "M=8192 N=4096"), ("gram", "", "N=2048 K=2048"), ("batched_matmul", "", "B=64 M=512 N=512 K=256"),
-]
-# Whose loops are unrolled far: f32 on CUDA cores, windows, long rows.
-CORES = [(f"../test/conformance/{file}", kernel, sizes) for file, kernel, sizes in (
-    ("matmul", "matmul", "M=4096 K=4096 N=4096"), ("matmul", "matmul", "M=32768 K=64 N=32768"),
-    ("matmul", "matmul_batched", "B=128 M=512 K=1024 N=2048"), ("matmul", "matmul_lower_triangular", "N=4096"),
-    ("convolution", "conv_2d", "N=8 C=64 H=512 W=1024 O=128 R=3 S=3"), ("convolution", "conv_2d", "N=16 C=16 H=1024 W=1024 O=128 R=3 S=3"),
-    ("convolution", "conv_depthwise_2d", "N=32 C=128 H=128 W=256 R=3 S=7"), ("convolution", "conv_pointwise_2d", "N=16 C=64 H=1024 W=1024 O=128"),
-    ("convolution_transposed", "conv_transposed_3d_strided", "N=16 C=32 X=16 Y=32 Z=32 O=64 R=3"),
-    ("convolution_transposed", "conv_transposed_2d", "N=8 C=64 H=512 W=512 O=64 R=3 S=7"),
-    ("attention", "scaled_dot_product_attention", "B=32 H=32 S=512 D=1024"), ("pooling", "max_pool_3d", "N=16 C=32 X=128 Y=128 Z=128"),
-    ("norms", "group_norm", "N=112 C=64 H=512 W=512"), ("activations", "softmax_rows", "M=4096 N=393216"))]
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def measure(kernelc, file, kernel, sizes, repeats, cache):
-    command = [kernelc, "bench", os.path.join(EXAMPLES, file + ".kc"), "--json", "--untuned", "--cache-dir", cache, "--repeats", str(repeats)]
-    command += ["--kernel", kernel] if kernel else []
-    for given in sizes.split():  # scalars are arguments
-        command += ["--set", given] if given[0].isupper() else [given]
-    run = subprocess.run(command, capture_output=True, text=True)
-    return json.loads(run.stdout)["median_us"] if run.returncode == 0 else run.stderr.strip().splitlines()[0][:160]
+def read_rows():
+    """(table, row) of guard.txt."""
+    table, rows = "", []
+    for line in open(os.path.join(HERE, "guard.txt"), encoding="utf-8"):
+        if line.strip() and not line.startswith("#"):
+            if line.startswith(" "):
+                rows.append((table, line.strip()))
+            else:
+                table = line.strip()
+    return rows
+
+
+def find_workload(name):
+    import draw
+    import long_rows
+    from workloads import WORKLOADS
+    for w in WORKLOADS:
+        if w.name == name:
+            return w
+    words = name.split()
+    if words[0] in long_rows.BODIES:
+        return long_rows.LongRows(words[0], *map(int, words[1].split("x")), words[2])
+    if words[0].startswith("matmul_"):
+        return draw.Product(*map(int, words[1].split("x")), words[2], words[0][-2:])
+    raise KeyError(name)
+
+
+def serve():
+    """Binds and times what stdin asks for, an answer a line."""
+    import harness
+    import torch
+    place, run = harness.Gpu(0), None
+    print(json.dumps(harness.kernelc.__version__), flush=True)
+    for line in sys.stdin:
+        ask = json.loads(line)
+        try:
+            if "bind" in ask:
+                run = None
+                torch.cuda.empty_cache()
+                torch.manual_seed(0)
+                workload = find_workload(ask["bind"])
+                inputs = workload.inputs(place.device, 1)
+                options = argparse.Namespace(without={"eager", "torch.compile"}, verbose=False, compile_on_cpu=False)
+                workload.peers = lambda device: {}
+                found, failures = harness.contenders_of(workload, inputs, place.device, options)
+                run = found.get("kernelc")
+                answer = {"failure": failures.get("kernelc")}
+                if run:
+                    place.measure({"kernelc": run}, 3)
+            else:
+                answer = {"us": statistics.median(place.measure({"kernelc": run}, ask["time"])["kernelc"])}
+        except Exception as e:  # a line in the report
+            answer = {"failure": f"{type(e).__name__}: {e}"}
+        print(json.dumps(answer), flush=True)
+
+
+class Build:
+    def __init__(self, folder, cache):
+        library = os.path.join(folder, "lib", "libkernelc.so.1")
+        if not os.path.exists(library):
+            sys.exit(f"{library}: there is no such file")
+        environment = {**os.environ, "KERNELC_LIBRARY": library, "KERNELC_CACHE_DIR": cache}
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment)
+        self.version = self.answer()
+
+    def ask(self, **what):
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("a build's process has ended")
+        return json.loads(line)
+
+
+def geometric(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
     parser.add_argument("new")
+    parser.add_argument("words", nargs="*", help="only rows with one of these")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeats", type=int, default=60)
-    parser.add_argument("--cores", action="store_true", help="kernels of CUDA cores in place of the examples")
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--part", default="1/1", help="which part of the rows, 1/2 or 2/2")
     a = parser.parse_args()
-    print("| kernel | sizes | old µs | new µs | old / new | spread |\n|---|---|--:|--:|--:|--:|")
-    ratios = []
+    part, parts = (int(p) for p in a.part.split("/"))
+    rows = [r for r in read_rows() if not a.words or any(w in r[1] for w in a.words)][part - 1::parts]
+    tables, low, failed = {}, [], False
     with tempfile.TemporaryDirectory() as cache:
-        for file, kernel, sizes in CORES if a.cores else KERNELS:
-            old, new, failed = [], [], None
-            for _ in range(a.rounds):
-                for build, times in ((a.old, old), (a.new, new)):
-                    t = measure(build, file, kernel, sizes, a.repeats, os.path.join(cache, "old" if build == a.old else "new"))
-                    failed = failed or (t if isinstance(t, str) else None)
-                    times.append(t)
-                if failed:
-                    break
-            if failed:
-                print(f"| {file} | {sizes} | {failed} | | | |", flush=True)
+        builds = [Build(a.old, os.path.join(cache, "old")), Build(a.new, os.path.join(cache, "new"))]
+        print(f"old {builds[0].version}, new {builds[1].version}, {a.rounds} rounds of {a.repeats} runs\n\n"
+              "| table | row | old µs | new µs | old / new | spread |\n|---|---|--:|--:|--:|--:|")
+        for table, name in rows:
+            for b in builds:
+                b.ask(bind=name)
+            failures = [b.answer()["failure"] for b in builds]
+            if any(failures):
+                print(f"| {table} | {name} | {failures[0] or ''} | {failures[1] or ''} | | |".replace("\n", " "), flush=True)
+                failed |= bool(failures[1]) and not failures[0]
                 continue
-            each = [o / n for o, n in zip(old, new)]
-            ratios.append(statistics.median(each))
-            print(f"| {file} | {sizes} | {statistics.median(old):.1f} | {statistics.median(new):.1f} | {ratios[-1]:.3f} | {max(each) / min(each):.3f} |", flush=True)
-    print(f"\nGeometric mean of {len(ratios)}: {statistics.geometric_mean(ratios):.3f}; lowest {min(ratios):.3f}.")
+            times = [[], []]
+            for r in range(a.rounds):
+                for which in ((0, 1), (1, 0))[r % 2]:
+                    builds[which].ask(time=a.repeats)
+                    times[which].append(builds[which].answer()["us"])
+            each = [old / new for old, new in zip(*times)]
+            tables.setdefault(table, []).append(statistics.median(each))
+            if tables[table][-1] < 0.95:
+                low.append(name)
+            print(f"| {table} | {name} | {statistics.median(times[0]):.1f} | {statistics.median(times[1]):.1f} | {tables[table][-1]:.3f} | "
+                  f"{max(each) / min(each):.3f} |", flush=True)
+        for b in builds:
+            b.process.stdin.close()
+            b.process.wait()
+    print("\n| table | rows | geometric mean | least |\n|---|--:|--:|--:|")
+    for table, ratios in tables.items():
+        print(f"| {table} | {len(ratios)} | {geometric(ratios):.3f} | {min(ratios):.3f} |")
+        failed |= geometric(ratios) < 0.99
+    everything = [r for ratios in tables.values() for r in ratios]
+    print(f"\nGeometric mean of {len(everything)}: {geometric(everything):.3f}; below 0.95: {', '.join(low) or 'none'}.")
+    return 1 if failed or low else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if "--serve" in sys.argv:
+        serve()
+    else:
+        sys.exit(main())

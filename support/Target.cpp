@@ -4,11 +4,21 @@
 #include <algorithm>
 
 #include "support/Saturating.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc {
+
+const TargetCosts kMeasuredCosts;
+
 namespace {
 constexpr Target kTargets[] = {
-#include "support/targets/targets.inc"
+#include "support/targets/sm_100a.inc"
+#include "support/targets/sm_120a.inc"
+#include "support/targets/sm_75.inc"
+#include "support/targets/sm_80.inc"
+#include "support/targets/sm_86.inc"
+#include "support/targets/sm_89.inc"
+#include "support/targets/sm_90a.inc"
 };
 constexpr ProductTile kWgmmaTiles[] = {
 #include "support/targets/wgmma_tiles.inc"
@@ -33,9 +43,8 @@ bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &targ
 }
 
 RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, int64_t perProducer) {
-  constexpr int64_t kProducer = 56; // fewer spill index arithmetic (docs/lab)
   int64_t threads = producers + consumers, even = target.registersPerSm / blocks / threads / 8 * 8;
-  perProducer = perProducer ? perProducer : kProducer;
+  perProducer = perProducer ? perProducer : target.costs->warpgroups.fillRegisters;
   int64_t left = even * threads - producers * perProducer;
   return {perProducer, std::clamp<int64_t>(left / consumers / 8 * 8, 24, 240), even};
 }

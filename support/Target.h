@@ -12,6 +12,9 @@
 
 namespace kernelc {
 
+struct TargetCosts; // TargetCosts.h
+extern const TargetCosts kMeasuredCosts;
+
 /// A tile of warpgroup products, and what part of the best tile's rate it reaches.
 struct ProductTile {
   int m, n, percent;
@@ -19,43 +22,44 @@ struct ProductTile {
 
 /// What parts of a product that tensor copies feed take, in microseconds and bytes a microsecond (te/PartCost.h). 0: not known.
 struct PartRates {
-  double slot;   ///< microseconds that each slot takes, beside its bytes
-  double slots;  ///< at which a multiprocessor's slots fill
-  double memory; ///< at which all of them read memory
-  double sums;   ///< at which parts' sums are written, read and added
-  double launch; ///< microseconds of the launch that adds
+  double slot = 0;   ///< microseconds that each slot takes, beside its bytes
+  double slots = 0;  ///< at which a multiprocessor's slots fill
+  double memory = 0; ///< at which all of them read memory
+  double sums = 0;   ///< at which parts' sums are written, read and added
+  double launch = 0; ///< microseconds of the launch that adds
 };
 
 struct Target {
-  const char *name;      ///< what NVRTC's -arch takes: "sm_90a"
-  int generation;        ///< 75, 80, 86, 89, 90, 100, 120
-  int smCount;           ///< of a typical part; the real one is a launch variable
-  int maxSharedPerBlock; ///< bytes, opt-in
-  int maxThreadsPerBlock;
-  int maxRegistersPerThread;
-  int accumulatorRegisters; ///< of them, those that accumulators of products may take
-  int registersPerSm;
-  int bytesInFlightPerSm;  ///< loads to keep outstanding to fill memory bandwidth
-  bool asyncCopy;          ///< cp.async
-  bool mmaBf16;            ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
-  bool mmaF16;             ///< mma.sync m16n8k16 with f16
-  bool mmaF8;              ///< mma.sync m16n8k32 with f8 (as f16 in registers where the unit has none)
-  int promoteAfter;        ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
-  bool tma;                ///< tensor copies completing on an mbarrier
-  bool wgmma;              ///< warpgroup matrix products
-  bool feedsCores;         ///< tensor copies by warps of their own feed products on CUDA cores, too (measured)
-  int64_t repackWork;      ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
-  int64_t repackReuse;     ///< and per element copied
-  int64_t repackRowsWork;  ///< the same where rows begin inside vectors, which units would otherwise read element by element
-  int64_t repackRowsReuse; ///< and per element copied
-  int64_t coresWork;       ///< the same of CUDA cores' products, whose operands are to run along rows and columns
-  int64_t coresReuse;      ///< and per element copied
-  bool dependentLaunch;    ///< griddepcontrol: a launch may start while the one before it ends
-  int unrollOperations;    ///< the most that a loop with a constant number of rounds is unrolled to
-  int cluster;             ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
-  PartRates partRates;
-  double productRate; ///< multiply-adds of 16 bits that a multiprocessor makes in a microsecond, in large products; 0: not known
-  double chainRate;   ///< the same in two products of one launch, one of which takes the other's results; 0: no such launches
+  const char *name = nullptr; ///< what NVRTC's -arch takes: "sm_90a"
+  int generation = 0;         ///< 75, 80, 86, 89, 90, 100, 120
+  int smCount = 0;            ///< of a typical part; the real one is a launch variable
+  int maxSharedPerBlock = 0;  ///< bytes, opt-in
+  int maxThreadsPerBlock = 0;
+  int maxRegistersPerThread = 0;
+  int accumulatorRegisters = 0; ///< of them, those that accumulators of products may take
+  int registersPerSm = 0;
+  int bytesInFlightPerSm = 0;   ///< loads to keep outstanding to fill memory bandwidth
+  bool asyncCopy = false;       ///< cp.async
+  bool mmaBf16 = false;         ///< mma.sync with bf16, tf32 and m16n8k32 of 8-bit integers
+  bool mmaF16 = false;          ///< mma.sync m16n8k16 with f16
+  bool mmaF8 = false;           ///< mma.sync m16n8k32 with f8 (as f16 in registers where the unit has none)
+  int promoteAfter = 0;         ///< products of f8 that a unit may sum in its own accumulators, which have fewer bits than f32
+  bool tma = false;             ///< tensor copies completing on an mbarrier
+  bool wgmma = false;           ///< warpgroup matrix products
+  bool feedsCores = false;      ///< tensor copies by warps of their own feed products on CUDA cores, too (measured)
+  int64_t repackWork = 0;       ///< multiply-adds of a product from which aligned copies of its operands pay (te-repack)
+  int64_t repackReuse = 0;      ///< and per element copied
+  int64_t repackRowsWork = 0;   ///< the same where rows begin inside vectors, which units would otherwise read element by element
+  int64_t repackRowsReuse = 0;  ///< and per element copied
+  int64_t coresWork = 0;        ///< the same of CUDA cores' products, whose operands are to run along rows and columns
+  int64_t coresReuse = 0;       ///< and per element copied
+  bool dependentLaunch = false; ///< griddepcontrol: a launch may start while the one before it ends
+  int unrollOperations = 0;     ///< the most that a loop with a constant number of rounds is unrolled to
+  int cluster = 1;              ///< the most blocks of a cluster that share a reduced index out; 1 without clusters
+  PartRates partRates = {};
+  double productRate = 0; ///< multiply-adds of 16 bits that a multiprocessor makes in a microsecond, in large products; 0: not known
+  double chainRate = 0;   ///< the same in two products of one launch, one of which takes the other's results; 0: no such launches
+  const TargetCosts *costs = &kMeasuredCosts; ///< what else the planner weighs
 };
 
 /// The tiles that warpgroup products come in on targets that have them, best first;
@@ -68,6 +72,9 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 
 /// Registers of a thread that ptxas asks for beside the accumulators of warpgroup products (C7602).
 inline constexpr int64_t kBesideAccumulators = 26;
+
+/// Bytes of a block's shared memory beside its slots: barriers, and what slots are rounded up to.
+inline constexpr int64_t kBesideSlots = 4096;
 
 /// Whether the threads that multiply have registers for so many sets of a tile's accumulators: two warpgroups from 128 rows on, three of
 /// 192.

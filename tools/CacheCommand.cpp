@@ -8,6 +8,7 @@
 #include "driver/compile/Program.h"
 #include "driver/jit/CacheQuestion.h"
 #include "runtime/DiskCache.h"
+#include "support/CompileUnits.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
 #include "tools/Failure.h"
@@ -65,15 +66,24 @@ absl::Status warm(CallOptions options) {
   if (!call.ok())
     return call.status();
   const std::string target = options.arch.empty() ? "sm_90a" : options.arch, name = call->kernel->signature().name;
-  absl::StatusOr<Kernel> kernel = call->kernel->variantFor(target, call->arguments.values(call->kernel->signature()));
+  const std::vector<LaunchValue> values = call->arguments.values(call->kernel->signature());
+  absl::StatusOr<Nvrtc *> nvrtc = call->session->nvrtc();
+  if (!nvrtc.ok())
+    return nvrtc.status();
+  absl::StatusOr<Kernel> kernel = call->kernel->variantFor(target, values);
   if (!kernel.ok())
     return kernel.status();
-  const int64_t before = call->session->cache().counters().stored;
+  size_t cold = 0;
+  for (const CompileUnit &unit : compileUnitsOf(kernel->variants[0]))
+    cold += !call->session->cache().findCubin(**nvrtc, unit.text, target);
+  kernel = call->kernel->variantFor(target, values, {}, /*asLoaded=*/true);
+  if (!kernel.ok())
+    return kernel.status();
   absl::StatusOr<VariantCode> code = call->session->compileVariant(kernel->variants[0], absl::StrCat(name, ".cu"));
   if (!code.ok())
     return code.status();
   std::cout << name << " for " << target << ": " << kernel->variants[0].launches.size() << " launches of " << code->units.size()
-            << " compile units, " << call->session->cache().counters().stored - before << " of them compiled now\n";
+            << " compile units, " << cold << " of them compiled now\n";
   return absl::OkStatus();
 }
 

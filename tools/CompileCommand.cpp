@@ -15,6 +15,7 @@
 #include "driver/compile/CudaHeader.h"
 #include "driver/compile/Program.h"
 #include "driver/compile/ScheduleFile.h"
+#include "driver/jit/PlanChoice.h"
 #include "driver/jit/Session.h"
 #include "driver/jit/TuningStore.h"
 #include "ir/te/Te.h"
@@ -220,6 +221,31 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
   return restored.ok() ? compile() : restored;
 }
 
+/// The best of the kernel's plans, where code is wanted.
+void keepBest(const Settings &s, Session &session, Program &program, const VariantOptions &options, Kernel &kernel,
+              std::vector<std::string> &remarks) {
+  absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
+  if (!nvrtc.ok() || (s.kind != "cubin" && s.kind != "header"))
+    return;
+  const std::string programName = absl::StrCat(kernel.name, ".cu");
+  auto compile = [&](const Variant &variant) -> absl::StatusOr<VariantCode> {
+    if (s.kind == "header")
+      return session.compileVariant(variant, programName);
+    absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch); // one file with all entries
+    if (!cubin.ok())
+      return cubin.status();
+    VariantCode code;
+    code.units.push_back({{}, variant.cudaText});
+    code.cubins.push_back(*std::move(cubin));
+    return code;
+  };
+  keepBestPlan({session.cache(), nameOf(**nvrtc), compile}, program, options, kernel);
+  for (const std::string &r : kernel.variants[0].remarks)
+    if (std::find(remarks.begin(), remarks.end(), r) == remarks.end())
+      remarks.push_back(r);
+  kernel.variants[0].remarks.clear();
+}
+
 void addRemarks(const Cubin &cubin, std::vector<std::string> &remarks) {
   for (const CompileDiagnostic &d : cubin.diagnostics)
     remarks.push_back(toString(d));
@@ -297,8 +323,12 @@ absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer
       if (!s.dumpTo.empty())
         if (absl::Status dumped = dumpPhases(**program, kernel, *options, s.dumpTo); !dumped.ok())
           return dumped;
-      if (!stage)
-        return (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
+      if (!stage) {
+        absl::Status added = (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
+        if (added.ok())
+          keepBest(s, *session, **program, *options, kernel, remarks);
+        return added;
+      }
       absl::StatusOr<std::string> text = emitStage(**program, kernel, *options, *stage, remarks);
       if (text.ok())
         product += *text;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc explain: one page about what a kernel becomes.
+#include <algorithm>
 #include <iostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "driver/compile/Program.h"
+#include "driver/jit/PlanReport.h"
 #include "driver/roofline/WorkCount.h"
 #include "ir/te/Precision.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
+#include "support/Json.h"
 #include "support/Target.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
@@ -36,6 +40,59 @@ int residentBlocks(const Target &t, const Launch &launch, const KernelResources 
   return int(std::min<int64_t>({kMaxBlocksPerSm, kMaxThreadsPerSm / std::max(1, warps * 32), t.registersPerSm / registers, perSm / bytes}));
 }
 
+/// What NVRTC made of an entry; nothing where it did not run.
+const KernelResources *findResources(const VariantCode *code, const std::string &entry) {
+  if (code)
+    for (const Cubin &cubin : code->cubins)
+      for (const KernelResources &r : cubin.kernels)
+        if (r.entry == entry)
+          return &r;
+  return nullptr;
+}
+
+JsonObject toJson(const TimeReport &time) {
+  JsonObject terms;
+  for (const auto &[name, us] : time.terms)
+    terms.push_back({name, us});
+  JsonObject o{{"us", time.us}, {"bound", time.bound}, {"waves", time.waves}, {"terms", std::move(terms)}};
+  if (!time.plan.empty())
+    o.insert(o.begin(), {"otherwise", time.plan});
+  return o;
+}
+
+JsonObject toJson(const Launch &l, const SizeEnv &env, const Target &target, const VariantCode *code, const LaunchReport *report) {
+  int64_t grid = l.grid.evaluate(env), shared = l.sharedBytes.evaluate(env);
+  JsonObject o{{"entry", l.entry},     {"blocks", grid},         {"threads", l.block},
+               {"cluster", l.cluster}, {"shared_bytes", shared}, {"schedule", l.schedule}};
+  if (const KernelResources *r = findResources(code, l.entry)) {
+    int blocks = residentBlocks(target, l, *r, shared);
+    JsonObject own{{"registers", r->registers},
+                   {"spilled_bytes", r->spillStoreBytes + r->spillLoadBytes},
+                   {"stack_bytes", r->stackBytes},
+                   {"blocks_per_multiprocessor", blocks},
+                   {"waves", double(grid) / std::max(1, blocks * target.smCount)}};
+    o.insert(o.end(), own.begin(), own.end());
+  }
+  if (!report)
+    return o;
+  o.push_back({"reasons", JsonArray(report->reasons.begin(), report->reasons.end())});
+  if (!report->chosen.terms.empty())
+    o.push_back({"time", toJson(report->chosen)});
+  for (const TimeReport &next : report->next)
+    if (!next.terms.empty())
+      o.push_back({"runner_up", toJson(next)});
+  return o;
+}
+
+/// "5.1 us: memory 3.1, l2 0.7; fill 1, drain 1, launch 1", what is under a hundredth of it left out.
+std::string describe(const TimeReport &time) {
+  std::vector<std::string> parts;
+  for (const auto &[name, us] : time.terms)
+    if (us >= time.us / 100)
+      parts.push_back(absl::StrFormat("%s %.3g", name, us));
+  return absl::StrFormat("%.3g us by the model, bound by %s in %g waves: %s", time.us, time.bound, time.waves, absl::StrJoin(parts, ", "));
+}
+
 void explainSizes(const Kernel &k, absl::Span<const int64_t> sizes) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < k.sizes.size(); ++i)
@@ -44,7 +101,8 @@ void explainSizes(const Kernel &k, absl::Span<const int64_t> sizes) {
     std::cout << "sizes     " << absl::StrJoin(parts, ", ") << "\n";
 }
 
-void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEnv &env, const Target &target, const VariantCode *code) {
+void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEnv &env, const Target &target, const VariantCode *code,
+                   const LaunchReport *report) {
   std::vector<std::string> names;
   for (const SizeRecipe &s : k.sizes)
     names.push_back(s.name);
@@ -53,20 +111,22 @@ void explainLaunch(const Kernel &k, const Launch &l, size_t number, const SizeEn
             << " threads" << (l.cluster > 1 ? absl::StrCat(", clusters of ", l.cluster) : "") << ", " << shared
             << " bytes of shared memory\n"
             << "          " << (l.schedule.empty() ? "no schedule" : l.schedule) << "\n";
-  if (!code)
-    return;
-  std::vector<KernelResources> all;
-  for (const Cubin &cubin : code->cubins)
-    all.insert(all.end(), cubin.kernels.begin(), cubin.kernels.end());
-  for (const KernelResources &r : all) {
-    if (r.entry != l.entry)
-      continue;
-    int blocks = residentBlocks(target, l, r, shared);
-    std::cout << "          " << r.registers << " registers, " << r.spillStoreBytes + r.spillLoadBytes << " bytes spilled; " << blocks
+  if (const KernelResources *r = findResources(code, l.entry)) {
+    int blocks = residentBlocks(target, l, *r, shared);
+    std::cout << "          " << r->registers << " registers, " << r->spillStoreBytes + r->spillLoadBytes << " bytes spilled; " << blocks
               << " blocks (" << blocks * int(l.block) / 32 << " warps) per multiprocessor, "
               << absl::StrFormat("%.1f", double(grid) / std::max(1, blocks * target.smCount)) << " waves on " << target.smCount
               << " of them\n";
   }
+  if (!report)
+    return;
+  for (const std::string &reason : report->reasons)
+    std::cout << "  why     " << reason << "\n";
+  if (!report->chosen.terms.empty())
+    std::cout << "  time    " << describe(report->chosen) << "\n";
+  for (const TimeReport &next : report->next)
+    if (!next.terms.empty())
+      std::cout << "  next    with " << next.plan << ": " << describe(next) << "\n";
 }
 
 /// The policy that the kernel was compiled with, "" without one.
@@ -81,26 +141,68 @@ absl::StatusOr<std::string> appliedPrecision(Program &program, const std::string
   return s.ok() ? absl::StatusOr<std::string>(text) : s;
 }
 
-absl::Status explain(const CallOptions &options) {
+absl::Status explain(const CallOptions &options, bool asJson) {
   absl::StatusOr<Call> call = prepareCall(options);
   if (!call.ok())
     return call.status();
   const Kernel &signature = call->kernel->signature();
   std::string arch = options.arch.empty() ? "sm_90a" : options.arch;
   const Target *target = findTarget(arch);
-  absl::StatusOr<Kernel> kernel = call->kernel->variantFor(arch, call->arguments.values(signature));
+  absl::StatusOr<Kernel> kernel = call->kernel->variantFor(arch, call->arguments.values(signature), {}, /*asLoaded=*/true);
   if (!kernel.ok())
     return kernel.status();
   absl::StatusOr<WorkCount> work = countWork(call->kernel->program(), signature, call->arguments.sizes);
   if (!work.ok())
     return work.status();
   const Variant &v = kernel->variants[0];
-  std::cout << "kernel    " << kernel->name
-            << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line)) << ", for " << arch << "\n";
-  explainSizes(*kernel, call->arguments.sizes);
   absl::StatusOr<std::string> precision = appliedPrecision(call->kernel->program(), kernel->name);
   if (!precision.ok())
     return precision.status();
+  std::vector<std::vector<int64_t>> strides;
+  for (const HostTensor &t : call->arguments.tensors)
+    strides.push_back(denseStrides(t.shape()));
+  SizeEnv env{call->arguments.sizes, target->smCount, strides};
+  absl::StatusOr<VariantCode> code = call->session->compileVariant(v, absl::StrCat(kernel->name, ".cu"));
+  // What the planner says is of its first plan.
+  bool isFirst =
+      std::none_of(v.remarks.begin(), v.remarks.end(), [](const std::string &r) { return absl::StartsWith(r, "plan 1 not kept"); });
+  absl::StatusOr<std::vector<LaunchReport>> reports = call->kernel->reportPlan(arch, call->arguments.values(signature));
+  auto reportOf = [&](size_t i) { return isFirst && reports.ok() && reports->size() == v.launches.size() ? &(*reports)[i] : nullptr; };
+  const VariantCode *made = code.ok() ? &*code : nullptr;
+  std::vector<std::string> remarks;
+  if (made)
+    for (const Cubin &cubin : made->cubins)
+      for (const CompileDiagnostic &d : cubin.diagnostics)
+        remarks.push_back(toString(d));
+  remarks.insert(remarks.end(), v.remarks.begin(), v.remarks.end());
+  if (asJson) {
+    JsonObject sizes;
+    for (size_t i = 0; i < kernel->sizes.size(); ++i)
+      sizes.push_back({kernel->sizes[i].name, call->arguments.sizes[i]});
+    JsonArray workspaces, launches;
+    for (const Workspace &w : v.workspaces)
+      workspaces.push_back(JsonObject{{"name", w.name}, {"bytes", w.bytes.evaluate(env)}});
+    for (size_t i = 0; i < v.launches.size(); ++i)
+      launches.push_back(toJson(v.launches[i], env, *target, made, reportOf(i)));
+    JsonObject o{
+        {"kernel", kernel->name},
+        {"arch", arch},
+        {"sizes", std::move(sizes)},
+        {"precision", *precision},
+        {"variant", JsonObject{{"name", v.name}, {"assumes", v.guardText}}},
+        {"work", JsonObject{{"bytes", work->bytes}, {"flops", work->flops}, {"int_ops", work->intOps}, {"upper_bound", work->upperBound}}},
+        {"workspace_bytes", v.workspaceBytes.evaluate(env)},
+        {"workspaces", std::move(workspaces)},
+        {"launches", std::move(launches)},
+        {"remarks", JsonArray(remarks.begin(), remarks.end())}};
+    absl::StatusOr<std::string> text = printJson(o, 2);
+    if (text.ok())
+      std::cout << *text << "\n";
+    return text.status();
+  }
+  std::cout << "kernel    " << kernel->name
+            << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line)) << ", for " << arch << "\n";
+  explainSizes(*kernel, call->arguments.sizes);
   if (!precision->empty())
     std::cout << "precision " << *precision << "\n";
   std::cout << "variant   " << v.name << (v.guardText.empty() ? "" : ", assumes " + v.guardText) << "\n";
@@ -109,22 +211,17 @@ absl::Status explain(const CallOptions &options) {
             << absl::StrFormat(", %.3g flop/B\n", work->bytes ? double(work->flops) / double(work->bytes) : 0.0);
   if (!work->upperBound.empty())
     std::cout << "          at most so much: " << work->upperBound << "\n";
-  std::vector<std::vector<int64_t>> strides;
-  for (const HostTensor &t : call->arguments.tensors)
-    strides.push_back(denseStrides(t.shape()));
-  SizeEnv env{call->arguments.sizes, target->smCount, strides};
-  if (int64_t bytes = v.workspaceBytes.evaluate(env))
-    std::cout << "workspace " << amount(double(bytes), "B") << "\n";
-  absl::StatusOr<VariantCode> code = call->session->compileVariant(v, absl::StrCat(kernel->name, ".cu"));
+  if (int64_t bytes = v.workspaceBytes.evaluate(env)) {
+    std::vector<std::string> parts;
+    for (const Workspace &w : v.workspaces)
+      parts.push_back(absl::StrCat(w.name, " ", amount(double(w.bytes.evaluate(env)), "B")));
+    std::cout << "workspace " << amount(double(bytes), "B") << (parts.empty() ? "" : ": " + absl::StrJoin(parts, ", ")) << "\n";
+  }
   for (size_t i = 0; i < v.launches.size(); ++i)
-    explainLaunch(*kernel, v.launches[i], i, env, *target, code.ok() ? &*code : nullptr);
-  if (!code.ok())
+    explainLaunch(*kernel, v.launches[i], i, env, *target, made, reportOf(i));
+  if (!made)
     std::cout << "registers unknown: " << code.status().message() << "\n";
-  else
-    for (const Cubin &cubin : code->cubins)
-      for (const CompileDiagnostic &d : cubin.diagnostics)
-        std::cout << "remark    " << toString(d) << "\n";
-  for (const std::string &r : v.remarks)
+  for (const std::string &r : remarks)
     std::cout << "remark    " << r << "\n";
   return absl::OkStatus();
 }
@@ -138,11 +235,13 @@ int explainCommand(const std::vector<std::string> &args) {
   Options options("explain", "FILE.kc [NAME=VALUE ...]",
                   "What a kernel becomes for these arguments: launches, schedules, bytes, flops, shared memory, registers, occupancy.");
   call.add(options);
+  bool json = false;
+  options.flag("--json", json, "one JSON object on stdout");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())
     return options.usageError("which file?");
-  absl::Status status = explain(call);
+  absl::Status status = explain(call, json);
   return status.ok() ? int(kDone) : reportFailure(status);
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "driver/compile/Program.h"
+#include "driver/tune/CostFit.h"
 #include "driver/tune/HostTune.h"
 #include "tools/Call.h"
 #include "tools/Commands.h"
@@ -20,7 +21,7 @@ namespace {
 struct TuneArguments {
   CallOptions call;
   std::string budget = "60s", repeats = "11", records, progress, output;
-  bool resume = false;
+  bool resume = false, fit = false;
 };
 
 /// "60s", "5m" or a number of seconds.
@@ -34,6 +35,28 @@ std::optional<double> parseSeconds(const std::string &text) {
   if (!absl::SimpleAtod(number, &value) || !(value > 0))
     return std::nullopt;
   return value * unit;
+}
+
+/// Prints by what the planner's coefficients would have to be multiplied for the times in these files.
+absl::Status fit(const std::vector<std::string> &files) {
+  std::vector<CostSample> all;
+  for (const std::string &file : files) {
+    absl::StatusOr<std::string> text = readInput(file);
+    if (!text.ok())
+      return text.status();
+    absl::StatusOr<std::vector<CostSample>> samples = readSamples(*text, file);
+    if (!samples.ok())
+      return samples.status();
+    all.insert(all.end(), samples->begin(), samples->end());
+  }
+  absl::StatusOr<CostFit> fit = fitCosts(all);
+  if (!fit.ok())
+    return fit.status();
+  std::cout << absl::StrFormat("%d samples fitted, %d held out; median error of those %.1f %%, with the factors %.1f %%\n", fit->fitted,
+                               fit->heldOut, 100 * fit->before, 100 * fit->after);
+  for (const auto &[term, factor] : fit->factors)
+    std::cout << absl::StrFormat("  %-8s x %.3f\n", term, factor);
+  return absl::OkStatus();
 }
 
 absl::Status tune(const TuneArguments &a, double seconds, int repeats) {
@@ -91,6 +114,7 @@ int tuneCommand(const std::vector<std::string> &args) {
       .value("--repeats", a.repeats, "N", "runs of each schedule in a round (11)")
       .value("--records", a.records, "FILE.jsonl", "appends every trial with its time, or why it was rejected")
       .flag("--resume", a.resume, "goes on from what --records holds of this call: no schedule twice, the fastest first")
+      .flag("--fit", a.fit, "searches nothing: reads files of --records in place of a kernel, and says how far the cost model is off")
       .value("--progress", a.progress, "FILE.jsonl", "appends what happens, for a program that waits")
       .value("-o", a.output, "PATH", "where the best schedule goes");
   if (std::optional<int> code = options.parse(args))
@@ -101,6 +125,10 @@ int tuneCommand(const std::vector<std::string> &args) {
     return options.usageError("--resume goes on from the file that --records names");
   if (a.call.positionals.empty())
     return options.usageError("which file?");
+  if (a.fit) {
+    absl::Status status = fit(a.call.positionals);
+    return status.ok() ? int(kDone) : reportFailure(status);
+  }
   if (!seconds)
     return options.usageError("--budget takes a time, such as 60s or 5m");
   if (!absl::SimpleAtoi(a.repeats, &repeats) || repeats < 1)

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "driver/compile/Program.h"
+#include "driver/jit/PlanReport.h"
 #include "runtime/CacheEntry.h"
 #include "runtime/Device.h"
 
@@ -41,7 +42,7 @@ std::string lineOf(JsonObject members) {
 
 } // namespace
 
-TuneRecords::TuneRecords(const Call &call) : kernel_(call.kernel->signature().name) {
+TuneRecords::TuneRecords(const Call &call) : of_(call), kernel_(call.kernel->signature().name) {
   call_ = {{"kernel", kernel_}, {"text", digestOf(call.kernel->program().text())}};
   absl::StatusOr<Device *> device = Runtime::deviceAt(call.place.ordinal);
   if (device.ok())
@@ -92,6 +93,31 @@ void TuneRecords::say(JsonObject event) {
     progress_ << lineOf(std::move(event)) << std::endl;
 }
 
+JsonArray TuneRecords::termsOf(const SchedulePoint &point) const {
+  ProgramOptions options = of_.kernel->program().options();
+  absl::StatusOr<std::string> schedule = printJson(toJson(point, kernel_));
+  absl::StatusOr<Device *> device = Runtime::deviceAt(of_.place.ordinal);
+  if (!schedule.ok() || !device.ok())
+    return {};
+  options.schedule = *schedule;
+  options.scheduleName = "trial";
+  absl::StatusOr<std::shared_ptr<JitKernel>> kernel = of_.session->compile(of_.kernel->program().text(), kernel_, options);
+  if (!kernel.ok())
+    return {};
+  absl::StatusOr<std::vector<LaunchReport>> reports =
+      (*kernel)->reportPlan((*device)->info().target(), of_.arguments.values((*kernel)->signature()));
+  JsonArray launches;
+  for (const LaunchReport &r : reports.ok() ? *reports : std::vector<LaunchReport>()) {
+    JsonObject terms;
+    for (const auto &[name, us] : r.chosen.terms)
+      terms.push_back({name, us});
+    if (terms.empty())
+      return {};
+    launches.push_back(std::move(terms));
+  }
+  return launches;
+}
+
 void TuneRecords::heard(const ScheduleTrial &t) {
   double us = t.seconds * 1e6;
   JsonObject outcome = t.rejected.empty() ? JsonObject{{"median_us", us}, {"of_best", t.ofBest}} : JsonObject{{"rejected", t.rejected}};
@@ -100,6 +126,8 @@ void TuneRecords::heard(const ScheduleTrial &t) {
   JsonObject line = call_;
   line.push_back({"schedule", toJson(t.point, kernel_)});
   line.insert(line.end(), outcome.begin(), outcome.end());
+  if (records_.is_open() && t.rejected.empty())
+    line.push_back({"launches", termsOf(t.point)});
   if (records_.is_open())
     records_ << lineOf(std::move(line)) << std::endl;
   JsonObject event{{"trial", ++trials_}, {"best_us", best_}};

@@ -14,7 +14,7 @@ namespace kernelc::tools {
 
 class TuneRecords {
 public:
-  /// For the search of `call`, which is on a GPU.
+  /// For the search of `call`, which is on a GPU and outlives this.
   explicit TuneRecords(const Call &call);
   /// Appends every trial to this file, and with `resume` reads what of this call stands there already.
   absl::Status open(const std::string &path, bool resume, TuneOptions *options);
@@ -29,6 +29,10 @@ private:
   void heard(const ScheduleTrial &trial);
   void say(JsonObject event);
 
+  /// Of the plan that a point makes of the kernel the terms of each launch's time, for `tune --fit`; empty where they are not known.
+  JsonArray termsOf(const SchedulePoint &point) const;
+
+  const Call &of_;
   std::string kernel_;
   JsonObject call_; ///< how every line begins: what is tuned, and where
   std::ofstream records_, progress_;

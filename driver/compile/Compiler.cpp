@@ -396,6 +396,16 @@ SizeFact factOf(int64_t n) {
   }
   return f;
 }
+
+SizeFact classOf(int64_t n, int64_t rows) {
+  constexpr int64_t kUnitRows = 64;
+  SizeFact f;
+  f.divisor = n > 0 && n % rows == 0 ? rows : 1;
+  f.max = n == 1 ? 1 : n > 0 && n <= kUnitRows ? kUnitRows : -1;
+  f.like = n > 0 ? n : -1;
+  return f;
+}
+
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes) {
   std::map<std::string, SizeFact> facts;
   for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)

@@ -66,6 +66,11 @@ absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Ke
 /// What holds of a size of `n` and is worth a specialisation; see factsFor().
 SizeFact factOf(int64_t n);
 
+/// What holds of all sizes of the class that `n` is of, where a size varies from call to call: that it is one; that it is less than the
+/// rows of a unit's tile, which makes products change sides; or nothing. `rows`: what rows of memory have to be multiples of, which
+/// decides whether tensor copies and vectors take them; kept where n is one. Tiles are chosen for n itself.
+SizeFact classOf(int64_t n, int64_t rows);
+
 /// The facts that hold of concrete sizes and are worth a specialisation: the power
 /// of two that divides each (rows that are a whole tile need no masks), and a bound: the
 /// next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what fits

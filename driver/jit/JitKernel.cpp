@@ -267,7 +267,7 @@ absl::StatusOr<BoundCall> JitKernel::bindOnDevice(Device &device, const Place &p
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
     KERNELC_RETURN_IF_ERROR(device.checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
-    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, /*forDevice=*/true, policy != CompilePolicy::Strict);
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, policy);
     if (!variant.ok())
       return variant.status();
     absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(device, set, **variant, policy, *args);
@@ -302,12 +302,13 @@ absl::StatusOr<BoundCall> JitKernel::bindOnHost(const Place &place, absl::Span<c
 }
 
 absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Span<const LaunchValue> values,
-                                             absl::Span<const NamedSize> sizes) {
+                                             absl::Span<const NamedSize> sizes, bool asLoaded) {
   alignas(64) static int64_t nothing[1]; // an address, of which nothing is read
   absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, withRecord(values, nothing, 0), sizes, 0, 1);
   if (!args.ok())
     return args.status();
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = impl_->setFor(target).get(*args);
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant =
+      impl_->setFor(target).get(*args, asLoaded ? std::optional(CompilePolicy::Block) : std::nullopt);
   if (!variant.ok())
     return variant.status();
   return (*variant)->kernel;

@@ -70,6 +70,8 @@ struct CallReport {
   double seconds = 0;                ///< of the device's work where it is known (CPU, emulator)
 };
 
+struct LaunchReport; // PlanReport.h
+
 class Session {
 public:
   static std::shared_ptr<Session> create(SessionOptions options = {});
@@ -168,10 +170,13 @@ public:
                                  std::optional<cuda::StreamHandle> stream = std::nullopt,
                                  std::optional<CompilePolicy> compile = std::nullopt);
 
+  /// What the planner says of these launches, of the first of its plans (PlanReport.h).
+  absl::StatusOr<std::vector<LaunchReport>> reportPlan(const std::string &target, absl::Span<const LaunchValue> values,
+                                                       absl::Span<const NamedSize> sizes = {});
   /// Compiles for these arguments and `target` without running: the artifact with
-  /// the variant that they would get.
-  absl::StatusOr<Kernel> variantFor(const std::string &target, absl::Span<const LaunchValue> values,
-                                    absl::Span<const NamedSize> sizes = {});
+  /// the variant that they would get. `asLoaded`: by NVRTC, too, so that it has the plan that a device's would.
+  absl::StatusOr<Kernel> variantFor(const std::string &target, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
+                                    bool asLoaded = false);
 
   ~JitKernel();
   struct Impl;

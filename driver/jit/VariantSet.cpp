@@ -81,7 +81,28 @@ VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   if (session_.options.generalOnly)
     return choiceOf(true);
   Choice own = choiceOf(false);
+  if (!variants_.count(own.key))
+    own = widen(std::move(own));
   return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
+}
+
+VariantSet::Choice VariantSet::widen(Choice own) const {
+  if (!first_)
+    return own;
+  const std::map<std::string, SizeFact> dense = denseFacts(signature_);
+  for (auto &[name, fact] : own.options.facts) {
+    auto was = first_->facts.find(name);
+    bool isVaried = varied_.count(name) || was == first_->facts.end() || was->second.divisor != fact.divisor || was->second.max != fact.max;
+    if (!isVaried)
+      continue;
+    auto row = dense.find(name);
+    fact = classOf(fact.like, row == dense.end() ? 1 : row->second.divisor);
+  }
+  std::string key = describeOptions(own.options);
+  if (key != own.key)
+    own.options.name = "ranged";
+  own.key = std::move(key);
+  return own;
 }
 
 std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &args, Choice &choice) const {
@@ -104,21 +125,25 @@ std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args)
   return lookUp(args, choice);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, bool forDevice, bool mayCompile) {
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice) {
   if (absl::Status s = checkPacked(signature_, args); !s.ok())
     return s;
   absl::MutexLock lock(&mutex_);
   forDevice_ = forDevice;
-  mayCompile_ = mayCompile;
   for (Choice choice = choose(args);;) {
-    if (std::shared_ptr<const CompiledVariant> found = lookUp(args, choice))
+    std::shared_ptr<const CompiledVariant> found = lookUp(args, choice);
+    if (found && (found->isChosen || forDevice != CompilePolicy::Block))
       return found;
     absl::StatusOr<Kernel> kernel = compile(choice.options);
     if (!kernel.ok())
       return kernel.status();
+    noteSizes(choice.options);
     auto compiled = std::make_shared<CompiledVariant>();
     compiled->kernel = *std::move(kernel);
-    compiled->index = int(variants_.size());
+    compiled->index = found ? found->index : int(variants_.size());
+    compiled->isChosen = forDevice == CompilePolicy::Block;
+    if (found)
+      replaced_.push_back(std::move(found));
     variants_[choice.key] = std::move(compiled);
   }
 }
@@ -128,6 +153,8 @@ absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
   if (session_.options.tuned)
     tuned = findTuned(session_.getCache(), *program_, signature_, options, session_.options.remark);
   absl::StatusOr<Kernel> kernel = compileBy(tuned ? &*tuned : nullptr, options);
+  if (!tuned && kernel.ok() && forDevice_)
+    keepBest(options, *kernel);
   if (tuned && kernel.ok()) {
     std::vector<std::string> &remarks = kernel->variants[0].remarks;
     remarks.insert(remarks.begin(), tuned->remark);
@@ -142,9 +169,26 @@ absl::StatusOr<Kernel> VariantSet::compile(const VariantOptions &options) {
   return kernel;
 }
 
+void VariantSet::noteSizes(const VariantOptions &options) {
+  if (!first_)
+    first_ = options;
+  for (const auto &[name, fact] : options.facts)
+    if (auto was = first_->facts.find(name);
+        was == first_->facts.end() || was->second.divisor != fact.divisor || was->second.max != fact.max)
+      varied_.insert(name);
+}
+
+void VariantSet::keepBest(const VariantOptions &options, Kernel &kernel) {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
+  if (!nvrtc.ok())
+    return; // who compiles says so
+  auto compile = [&](const Variant &variant) { return session_.compileVariant(variant, absl::StrCat(signature_.name, ".cu")); };
+  keepBestPlan({session_.getCache(), nameOf(**nvrtc), compile, *forDevice_ == CompilePolicy::Block}, *program_, options, kernel);
+}
+
 absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
   CacheKey key = variantKey(*program_, signature_, options, tuned ? tuned->schedule : "");
-  const bool mayCompile = mayCompile_;
+  const bool mayCompile = forDevice_ != CompilePolicy::Strict;
   absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
     if (!mayCompile)
       return refusedByPolicy(absl::StrCat("kernel '", signature_.name, "'"), session_.getCache());

@@ -5,6 +5,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "driver/compile/Compiler.h"
 #include "driver/compile/Program.h"
+#include "driver/jit/PlanChoice.h"
 #include "driver/jit/SessionState.h"
 #include "driver/jit/TuningStore.h"
 #include "runtime/LaunchCheck.h"
@@ -22,7 +25,8 @@ namespace kernelc {
 /// A kernel with exactly one variant.
 struct CompiledVariant {
   Kernel kernel;
-  int index = 0; ///< its number in the set
+  int index = 0;         ///< its number in the set
+  bool isChosen = false; ///< among the kernel's plans, by their code
   const Variant &variant() const { return kernel.variants[0]; }
 };
 
@@ -34,9 +38,9 @@ public:
 
   /// The variant for these arguments if it is there already, else null.
   std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
-  /// The variant for these arguments; compiles it if it is not there yet. `forDevice`: code() will be wanted next. Without
-  /// `mayCompile` only the disk cache is asked.
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, bool forDevice = false, bool mayCompile = true);
+  /// The variant for these arguments; makes it if it is not there yet. `forDevice`: code() will be wanted next, under that policy: the
+  /// best of the kernel's plans (PlanChoice.h). Under `strict` only the disk cache is asked, under `tiered` an earlier choice.
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice = {});
   /// The cubins of a variant, through the disk cache.
   absl::StatusOr<VariantCode> code(const CompiledVariant &variant, bool mayCompile = true);
   /// Says what NVRTC found slow.
@@ -50,8 +54,13 @@ private:
     std::string key;
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// `own`, or once there is a variant for other sizes one for all sizes of a class.
+  Choice widen(Choice own) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// The variant for these arguments; null when `choice` would have to be compiled first.
   std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void noteSizes(const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Lets another plan take the place of one whose code is slow, as far as the policy lets it.
+  void keepBest(const VariantOptions &options, Kernel &kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Kernel> compile(const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// By a tuned schedule, if there is one that holds; else by the program's own, or the cost model's.
   absl::StatusOr<Kernel> compileBy(const TunedSchedule *tuned, const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -62,8 +71,12 @@ private:
   const Kernel &signature_;
   const std::string target_;
   absl::Mutex mutex_;
-  bool forDevice_ ABSL_GUARDED_BY(mutex_) = false, mayCompile_ ABSL_GUARDED_BY(mutex_) = true; ///< of the get() that is compiling
+  std::optional<CompilePolicy> forDevice_ ABSL_GUARDED_BY(mutex_); ///< of the get() that is compiling
+  std::optional<VariantOptions> first_ ABSL_GUARDED_BY(mutex_);    ///< what the first variant assumes
+  std::set<std::string> varied_ ABSL_GUARDED_BY(mutex_);           ///< sizes that calls had several of
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const CompiledVariant>>
+      replaced_ ABSL_GUARDED_BY(mutex_); ///< whose place is another's; code of devices names them
 };
 
 /// What the variant for these arguments assumes; `general`: nothing of them.

@@ -186,6 +186,8 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
   }
   auto loop = scf::ForOp::create(b_, loc, begin, end, constant(step, plain), carried);
   loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), plain));
+  if (int64_t rounds = l_.unroll.empty() ? 0 : l_.unroll[index])
+    loop->setAttr(cu::kUnrollAttr, rounds == LaunchPlan::kUnrollAll ? Attribute(b_.getUnitAttr()) : b_.getI64IntegerAttr(rounds));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   Value outside = c_.offsets[index];

@@ -112,11 +112,11 @@ double summedOf(ArrayRef<FirstProduct> products, const SizeFacts &facts) {
 }
 
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target) {
-  return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * kTileRows * tileColumns * summed;
+  return std::ceil(tilesOfRows * std::ceil(columns / tileColumns) / target.smCount) * target.costs->chains.tileRows * tileColumns * summed;
 }
 
 double workOfLoop(double tilesOfRows, double walked, double points, const Target &target) {
-  return std::ceil(tilesOfRows / target.smCount) * kTileRows * walked * points;
+  return std::ceil(tilesOfRows / target.smCount) * target.costs->chains.tileRows * walked * points;
 }
 
 namespace {
@@ -127,19 +127,19 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
-  double tilesOfRows = batch * std::ceil(rows / kTileRows);
+  double tilesOfRows = batch * std::ceil(rows / target.costs->chains.tileRows);
   // Of few rows a tile has 64, and memory is what products wait for.
-  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1, memory = target.partRates.memory / 2;
+  double height = rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1, memory = target.partRates.memory / 2;
   double ofFirst = batch * (rows + walked) * summed / memory, ofSecond = batch * walked * columns / memory;
   double chained = height * workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
   if (use == ChainUse::InCascade) { // whose parts may fill the device where rows do not
     int64_t known = knownMax(reader.getExtents().getResult(c.walked), facts);
-    double column = height * kTileRows * (summed + columns) / target.chainRate;
+    double column = height * target.costs->chains.tileRows * (summed + columns) / target.chainRate;
     chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
   }
   chained = std::max(chained, ofFirst + ofSecond);
-  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, kTileColumns, summed, target) * height / target.productRate;
-  double second = workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target) * height / target.productRate;
+  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) * height / target.productRate;
+  double second = workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) * height / target.productRate;
   double apart = (use == ChainUse::Shared ? 0 : std::max(first, ofFirst)) + std::max(second, ofSecond);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
@@ -172,9 +172,9 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
 }
 
 /// Whether a tile can have all columns of the chain.
-bool hasFewColumns(Operation *statement, ProductChain &chain, const SizeFacts &facts) {
+bool hasFewColumns(Operation *statement, ProductChain &chain, int64_t mostColumns, const SizeFacts &facts) {
   int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
-  return columns >= 16 && columns <= kMostColumns && columns % 8 == 0;
+  return columns >= 16 && columns <= mostColumns && columns % 8 == 0;
 }
 
 /// The components of `cascade` that are products; nothing where one does not take its factor from registers.
@@ -185,7 +185,7 @@ std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const T
     if (!c)
       continue;
     std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target) : std::nullopt;
-    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, facts))
+    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, target.costs->chains.mostColumns, facts))
       return std::nullopt;
     products.push_back(std::move(*chain));
   }
@@ -253,13 +253,13 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
       others.push_back(d);
   auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
   double rows = points(others), walked = points(walk.walkedOfS), summed = summedOf(walk.firsts(), facts),
-         tilesOfRows = std::ceil(rows / kTileRows);
+         tilesOfRows = std::ceil(rows / target.costs->chains.tileRows);
   int64_t known = knownMax(extents.getResult(walk.walkedOfS), facts);
   double together = shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time;
-  double apart = workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate;
+  double apart = workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) / target.productRate;
   double traffic = rows * walked * 4 * 2 / target.partRates.memory;
   // (Short rows alone are reduced in the product's tile. With a product that takes them it has been found to pay.)
-  return feedsProduct || (walked > kLargestInTile && together < apart + traffic + target.partRates.launch);
+  return feedsProduct || (walked > target.costs->chains.largestInTile && together < apart + traffic + target.partRates.launch);
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
@@ -271,7 +271,7 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   std::optional<ProductChain> chain = matchChain(reader, *second, target);
   bool isAlone = chain && isReadBy(chain->producer, reader);
   if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
-      !hasFewColumns(reader, *chain, facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
+      !hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }

@@ -5,6 +5,7 @@
 #include "passes/analysis/Contraction.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -66,9 +67,6 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
 /// The walk of `statement` that shares a launch with its product: nobody else reads that, and it pays. (A cascade was made where it does.)
 std::optional<ProductWalk> findJoinedWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
 
-/// The most columns that the second product of a chain may have: one tile has them all.
-inline constexpr int64_t kMostColumns = 256;
-
 /// `reader` as the second product of a chain, where `target` has units that take a factor from registers, a tile can hold what that
 /// needs, and the two launches that it replaces would take longer (docs/lab); nothing otherwise.
 /// `use`: what becomes of others who read the first product's results.
@@ -79,8 +77,6 @@ enum class ChainUse {
 };
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use = ChainUse::Alone);
 
-/// Rows of a tile, and columns of the tiles that a product alone comes in.
-inline constexpr int64_t kTileRows = 128, kTileColumns = 256;
 /// How many points these dims have together, very many where that is not known.
 Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
 /// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.

@@ -10,21 +10,16 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-/// Of the 16-bit operands: a line of 128 bytes, and the most of a row that stays in slots.
-constexpr int64_t kBytes = 2, kLine = 64, kMostSummed = 256;
-/// Registers of a warp that fills one ring with the next box along an index every time.
-constexpr int64_t kPlainFill = 40;
-/// Slots of a ring beyond which copies are never what a round waits for.
-constexpr int64_t kMostStages = 4;
+/// Of the 16-bit operands: a line of 128 bytes.
+constexpr int64_t kBytes = 2, kLine = 64;
 
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
-SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven) {
+SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
   SmallVector<int64_t> rounds{128, 64};
-  constexpr int64_t kRound = 48, kFewColumns = 64; // (of products with few columns: docs/lab/2026-11-25-attention.md)
-  if (walked < 0 || columns > kFewColumns || isUneven)
+  if (walked < 0 || columns > costs.fewColumns || isUneven)
     return rounds;
-  auto cost = [&](int64_t j) { return llvm::divideCeil(walked, j) * (j + kRound); };
+  auto cost = [&](int64_t j) { return llvm::divideCeil(walked, j) * (j + costs.round); };
   rounds.insert(rounds.begin(), {192, 160});
   llvm::stable_sort(rounds, [&](int64_t a, int64_t b) { return cost(a) < cost(b); });
   return rounds;
@@ -114,7 +109,7 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
 
 bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {
   int64_t most = extentMax(p, index);
-  bool resides = most >= 0 && most <= kMostSummed;
+  bool resides = most >= 0 && most <= costs_.chains.mostSummed;
   p.tiles[index] = resides ? std::max<int64_t>(kLine, llvm::PowerOf2Ceil(uint64_t(most))) : kLine;
   return resides;
 }
@@ -134,11 +129,11 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
       bool isPower = llvm::isPowerOf2_64(uint64_t(j));
       if (isUneven(p) ? j == 256 || (!isPower && knownDivisor(p.extents.getResult(walked), facts_) % j) : !isPower)
         continue;
-      p.producerRegisters = kPlainFill;
+      p.producerRegisters = costs_.chains.plainFill;
       p.tiles[walked] = isPower ? clampTile(p, walked, j) : j;
       int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked];
       FirstBytes needs = assignFirsts(p, firsts, height, width);
-      p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / needs.each, 8);
+      p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / needs.each, costs_.chains.mostWalkStages);
       // What is worked on beside the accumulators: an exponential's arguments.
       int64_t accumulators = height * width / (p.warps * 32), registers = accumulators * needs.sets + accumulators / 4;
       if (height % 64 || width < 16 || p.stages < 2 || registers + kBesideAccumulators > registerShares(p).consumer ||
@@ -162,12 +157,12 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       int64_t columns = second[c.columns().front()];
       all += p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
     }
-    for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p)) : SmallVector<int64_t>{128, 64}) {
+    for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains) : SmallVector<int64_t>{128, 64}) {
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
       fitted.inFlight = isCascade ? 2 : 1;
-      fitted.producerRegisters = isCascade ? kPlainFill : 0;
+      fitted.producerRegisters = isCascade ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
@@ -206,7 +201,7 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   StoredBytes stored = storedBytes(p);
   int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
   int64_t left = target_.maxSharedPerBlock - kBesideSlots - needs.once - staged;
-  p.stages = std::min<int64_t>(left / each, kMostStages);
+  p.stages = std::min<int64_t>(left / each, costs_.chains.mostStages);
   return p.part >= 16 && p.stages >= 2;
 }
 

@@ -47,9 +47,9 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   int64_t m = tileProduct(p, first.rows(), dims), n = tileProduct(p, first.columns(), dims), j = p.tiles[dims[first.walked]];
   if (m % 64 || j < 16)
     return false;
-  int64_t needed = registersOf(set, m, n, j, p.warps * 32);
+  int64_t needed = registersOf(set, m, n, j, p.warps * 32, costs_.chains);
   if (needed > registerShares(p).consumer)
-    p.producerRegisters = kFewestRegisters;
+    p.producerRegisters = costs_.chains.fewestRegisters;
   if (needed > registerShares(p).consumer)
     return false;
   std::string why;
@@ -85,7 +85,7 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
   };
   while (p.part > 16 && stagesBeside(p.part) < 2)
     p.part /= 2;
-  p.stages = std::min<int64_t>(stagesBeside(p.part), 4);
+  p.stages = std::min<int64_t>(stagesBeside(p.part), costs_.chains.mostStages);
   return p.part >= 16 && p.stages >= 2;
 }
 

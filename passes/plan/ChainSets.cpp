@@ -87,35 +87,34 @@ int64_t vectorsAlong(const ChainSet &set) {
 /// Whether the smallest tiles that such a launch has hold a set: its columns and what its producers sum are one index, registers hold the
 /// sums and shared memory two stages.
 bool isHeld(const ChainSet &set, const Target &target, const SizeFacts &facts) {
-  constexpr int64_t kRows = 128, kWalked = 64, kThreads = 256, kProducers = 128, kBytes = 2, kBeside = 4096, kPart = 16;
-  if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, facts); }))
+  constexpr int64_t kRows = 128, kWalked = 64, kThreads = 256, kProducers = 128, kBytes = 2, kPart = 16;
+  if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, target, facts); }))
     return false;
   const SetReader &first = set.readers.front();
   int64_t n = knownMax(ReduceOp(first.op).getExtents().getResult(first.columns().front()), facts);
   int64_t producers = int64_t(set.producers.size()), readers = int64_t(set.readers.size());
   int64_t once = producers * kRows * n * kBytes, each = (producers + readers) * kWalked * n * kBytes;
   int64_t staged = 2 * readers * kRows * kPart * kBytes;
-  return registersOf(set, kRows, n, kWalked, kThreads) <= shareRegisters(target, kProducers, kThreads, 1, kFewestRegisters).consumer &&
-         once + 2 * each + staged + kBeside <= target.maxSharedPerBlock;
+  return registersOf(set, kRows, n, kWalked, kThreads, target.costs->chains) <=
+             shareRegisters(target, kProducers, kThreads, 1, target.costs->chains.fewestRegisters).consumer &&
+         once + 2 * each + staged + kBesideSlots <= target.maxSharedPerBlock;
 }
 
 } // namespace
 
-int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads) {
-  // Beside sums and what is made of them: fewer than other products need, since operands take the place of sums.
-  constexpr int64_t kBeside = 16;
+int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads, const ChainCosts &costs) {
   // Sums of both kinds and the vectors along what is walked that go with a round, then half of these and one operand.
   int64_t kept = (m * n * int64_t(set.readers.size()) + m * j * int64_t(set.producers.size())) / threads;
   int64_t vectors = j / 4 * vectorsAlong(set);
-  return kept + std::max(vectors, vectors / 2 + m * j / 2 / threads) + kBeside;
+  return kept + std::max(vectors, vectors / 2 + m * j / 2 / threads) + costs.besideSets;
 }
 
-bool isOneIndex(const ChainSet &set, ReduceOp producer, const SizeFacts &facts) {
+bool isOneIndex(const ChainSet &set, ReduceOp producer, const Target &target, const SizeFacts &facts) {
   const SetReader &reader = set.readers.front();
   AffineExpr columns = ReduceOp(reader.op).getExtents().getResult(reader.columns().front());
   int64_t points = knownMax(columns, facts);
   return columns == producer.getExtents().getResult(producer.getNumParallel()) && points >= 16 &&
-         knownDivisor(columns, facts) % points == 0 && llvm::isPowerOf2_64(uint64_t(points)) && points <= kMostColumns;
+         knownDivisor(columns, facts) % points == 0 && llvm::isPowerOf2_64(uint64_t(points)) && points <= target.costs->chains.mostColumns;
 }
 
 std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked) {
@@ -125,7 +124,7 @@ std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const
   for (ReduceOp op : kernel.getBlock().getOps<ReduceOp>()) {
     std::optional<SetReader> reader = unmarked || op->hasAttr(kInSet) ? findReader(op, target) : std::nullopt;
     int64_t columns = reader ? knownMax(op.getExtents().getResult(reader->columns().front()), facts) : -1;
-    if (columns < 16 || columns > kMostColumns || columns % 8)
+    if (columns < 16 || columns > target.costs->chains.mostColumns || columns % 8)
       continue;
     auto own = llvm::find_if(sets, [&](ChainSet &set) { return isAlike(set.readers.front(), *reader); });
     if (own == sets.end())
@@ -158,19 +157,19 @@ bool paysAsSets(std::vector<ChainSet *> sets, const Target &target, const SizeFa
   for (ChainSet *set : sets) {
     SetReader &first = set->readers.front();
     double rows = points(first.op, first.rows()), batch = points(first.op, first.product.batch), walked = points(first.op, first.walked);
-    double tilesOfRows = batch * std::ceil(rows / kTileRows), columns = points(first.op, first.columns());
+    double tilesOfRows = batch * std::ceil(rows / target.costs->chains.tileRows), columns = points(first.op, first.columns());
     double ofEach = columns * double(set->readers.size()), results = batch * rows * walked;
     for (ReduceOp producer : set->producers) {
       double summed = points(producer, findContraction(producer)->k);
       ofEach += summed;
       if (!counted.insert(producer).second)
         continue;
-      apart += workOf(tilesOfRows, walked, kTileColumns, summed, target) / target.productRate + target.partRates.launch;
+      apart += workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) / target.productRate + target.partRates.launch;
       traffic += results * kWord;
     }
     for (SetReader &r : set->readers) {
-      apart +=
-          workOf(tilesOfRows, columns, std::min<double>(columns, kTileRows), walked, target) / target.productRate + target.partRates.launch;
+      apart += workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) / target.productRate +
+               target.partRates.launch;
       traffic += results * kWord * double(r.producers.size());
     }
     together += workOfLoop(tilesOfRows, walked, ofEach, target) / target.chainRate + target.partRates.launch;

@@ -6,6 +6,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -35,10 +36,8 @@ inline constexpr llvm::StringLiteral kInSet = "in_set";
 /// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
 std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false);
 
-/// Registers that warps which fill cannot give away.
-inline constexpr int64_t kFewestRegisters = 24;
 /// Registers that a thread of `threads` needs for tiles of `m` rows, `n` columns and `j` points of what is walked.
-int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads);
+int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads, const ChainCosts &costs);
 
 /// Whether sets that have producers in common take less time, each computing these itself, than a launch for each product, which writes
 /// its results for those that read them.
@@ -46,6 +45,6 @@ bool paysAsSets(std::vector<ChainSet *> sets, const Target &target, const SizeFa
 
 /// Whether an index that is summed over in a set's producers and that is a column of its readers is one index of the launch: all its points
 /// are in one tile, which both can take.
-bool isOneIndex(const ChainSet &set, ReduceOp producer, const SizeFacts &facts);
+bool isOneIndex(const ChainSet &set, ReduceOp producer, const Target &target, const SizeFacts &facts);
 
 } // namespace kernelc::te

@@ -21,6 +21,7 @@
 #include "passes/plan/ChainSets.h"
 #include "passes/plan/Merging.h"
 #include "passes/plan/Siblings.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -42,9 +43,6 @@ bool isPlain(Operation *op) {
   auto r = dyn_cast<ReduceOp>(op);
   return !isa<ScatterOp>(op) && (!r || (!r.getInit() && !r.getOutMap()));
 }
-
-/// The most points of an index beside a recurrence that a tile has all of: each is a state of its own.
-constexpr int64_t kLargestOfStates = 64;
 
 /// A group under construction: statements and the launch index of each dim.
 struct Group {
@@ -255,7 +253,7 @@ private:
       }
       Group &g = groups_[at->second];
       SmallVector<int64_t> dims = isReader ? llvm::to_vector(llvm::seq<int64_t>(0, first.op.getNumDims())) : first.dims;
-      if (isProducer && isOneIndex(set, cast<ReduceOp>(ops_[i]), facts_)) {
+      if (isProducer && isOneIndex(set, cast<ReduceOp>(ops_[i]), target_, facts_)) {
         dims.push_back(first.columns().front());
       } else if (isProducer) {
         dims.push_back(g.extents.size());
@@ -348,7 +346,7 @@ private:
     SmallVector<int64_t> reduced(map.begin() + parallel, map.end());
     if (!llvm::all_of(reduced, [&](int64_t index) {
           return index < int64_t(g.grid) && knownMax(g.extents[index], facts_) > 0 &&
-                 knownMax(g.extents[index], facts_) <= kLargestOfStates;
+                 knownMax(g.extents[index], facts_) <= target_.costs->folds.largestInTile;
         }))
       return false;
     for (int64_t index = 0; index < int64_t(g.extents.size()); ++index)
@@ -432,7 +430,7 @@ private:
 
   bool fitsTile(AffineExpr extent) {
     int64_t max = knownMax(extent, facts_);
-    return max >= 0 && max <= kLargestInTile;
+    return max >= 0 && max <= target_.costs->chains.largestInTile;
   }
 
   /// Whether a pointwise statement needs all of the grid's indices but those that a member has reduced in the tile.

@@ -8,9 +8,6 @@
 
 namespace kernelc::te {
 
-/// The most points of an index that a tile of a product may have all of, and so reduce over.
-inline constexpr int64_t kLargestInTile = 256;
-
 /// Unit attribute of a statement that keeps a launch of its own: what it reads comes from
 /// memory, wherever it was made.
 inline constexpr llvm::StringLiteral kOwnLaunch = "own_launch";

@@ -30,9 +30,8 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
   llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
-  constexpr int64_t kFew = 64;
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
-  auto counts = [&](int64_t bytes) { return bytes > 0 && bytes >= most / kFew; };
+  auto counts = [&](int64_t bytes) { return bytes > 0 && bytes >= most / costs_.pointwise.fewBytes; };
   int64_t contiguousCount = llvm::count_if(s.contiguousBytes, counts);
   for (int64_t index : order) {
     int64_t want = left;
@@ -46,7 +45,6 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
 }
 
 bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
-  constexpr int64_t kLargest = 4096; // a longer sum is walked
   LaunchPlan own = l;
   own.ops.clear();
   own.dims.clear();
@@ -60,7 +58,7 @@ bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
   scheduleElementwise(own);
   l.tiles = own.tiles;
   l.warps = own.warps;
-  int64_t room = kLargest;
+  int64_t room = costs_.pointwise.largestMade;
   for (int64_t i = int64_t(l.indices.size()); i-- > 0;)
     if (!llvm::is_contained(l.grid, i)) {
       l.tiles[i] = clampTile(l, i, room);
@@ -70,8 +68,7 @@ bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
 }
 
 /// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
-static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index) {
-  constexpr int64_t kStep = 4; // whole sectors are used, if not by one access
+static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t mostStep) {
   bool dense = true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Operation *op = ops[ordinal];
@@ -80,7 +77,7 @@ static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
       for (auto [d, v] : llvm::enumerate(read.getOperands_()))
         if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
           std::optional<int64_t> step = linearCoefficient(map.getResults().back(), d);
-          dense &= step && *step != 0 && std::abs(*step) <= kStep;
+          dense &= step && *step != 0 && std::abs(*step) <= mostStep;
         }
     });
   }
@@ -88,14 +85,13 @@ static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
 }
 
 bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
-  if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back()))
+  if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back(), costs_.pointwise.windowStep))
     return false;
   int64_t contiguous = l.grid.back();
-  constexpr int64_t kWindow = 256; // terms of a sum
   int64_t terms = 1;
   for (int64_t index : inner) {
     int64_t max = extentMax(l, index);
-    if (max < 0 || max > kWindow || (terms *= max) > kWindow)
+    if (max < 0 || max > costs_.pointwise.windowTerms || (terms *= max) > costs_.pointwise.windowTerms)
       return false;
   }
   Count results = 1; // enough of them that a sum needs one thread only
@@ -103,8 +99,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     int64_t max = extentMax(l, index);
     results *= max < 0 ? Count::kMost : max;
   }
-  constexpr int64_t kThreadsPerMultiprocessor = 1024, kShort = 64;
-  if ((terms < kShort ? results : results / vector) < kThreadsPerMultiprocessor * target_.smCount)
+  if ((terms < costs_.pointwise.shortWindow ? results : results / vector) < costs_.pointwise.windowThreads * target_.smCount)
     return false; // a longer sum can be shared by warps
   l.warps = 8;
   int64_t left = l.warps * 32 * vector;

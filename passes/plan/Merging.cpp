@@ -14,6 +14,7 @@
 #include "passes/plan/Grouping.h"
 #include "passes/plan/SharedReads.h"
 #include "support/Saturating.h"
+#include "support/TargetCosts.h"
 
 #include <cmath>
 #include <limits>
@@ -34,7 +35,7 @@ class Merger {
 public:
   Merger(KernelOp kernel, const Target &target, const SizeFacts &facts, std::vector<LaunchPlan> &launches)
       : kernel_(kernel), target_(target), facts_(facts), ops_(getDomainOps(kernel)), places_(placeTensors(kernel)), memories_(kernel),
-        launches_(launches), reads_(ops_, facts) {}
+        launches_(launches), reads_(ops_, facts, costs_.unknownExtent) {}
 
   void run() {
     // The simplest first: a launch of several kinds of statements takes fewer others in.
@@ -159,12 +160,11 @@ private:
 
   /// Whether a launch of reductions is over soon, so that its start is a good part of its time.
   bool isShort(const LaunchPlan &l) {
-    constexpr double kBytes = 1 << 25;
     double bytes = 0;
     for (const Access &access : reads_.accessesOf(l))
       bytes += reads_.bytesOf(l, access);
     SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, l.indices.size()));
-    return bytes <= kBytes && reads_.areKnown(l, all) && llvm::all_of(l.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]); });
+    return bytes <= costs_.shortBytes && reads_.areKnown(l, all) && llvm::all_of(l.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]); });
   }
 
   std::optional<Merged> mergeSamePoints(const LaunchPlan &a, const LaunchPlan &b, IndexMap &map) {
@@ -184,14 +184,8 @@ private:
   }
 
   /// Bytes of memory in a microsecond, and what a launch takes that does next to nothing: where a target has no rates, those of any.
-  double rate() {
-    constexpr double kAny = 1e6;
-    return target_.partRates.memory > 0 ? target_.partRates.memory : kAny;
-  }
-  double launchTime() {
-    constexpr double kStart = 2, kOneBlock = 2; // where it does not overlap the one before; and from a block's first load to its last store
-    return (target_.partRates.launch > 0 ? target_.partRates.launch : kStart) + kOneBlock;
-  }
+  double rate() { return target_.partRates.memory > 0 ? target_.partRates.memory : costs_.rate; }
+  double launchTime() { return (target_.partRates.launch > 0 ? target_.partRates.launch : costs_.start) + costs_.oneBlock; }
 
   /// The indices and statements of both. Blocks have what is parallel in all.
   LaunchPlan join(const LaunchPlan &a, const LaunchPlan &b, const IndexMap &map) {
@@ -316,14 +310,12 @@ private:
         own += reads_.bytesOf(*l, access);
       all = all ? std::min(all, own) : own;
     }
-    constexpr double kShare = 0.25, kSmall = 1 << 20; // less is a launch's time
-    if (all > kSmall && saved < kShare * all)
+    if (all > costs_.smallBytes && saved < costs_.share * all)
       return false;
     if (!isPointwise(a) && !isPointwise(b))
       return true; // blocks are as many as of each
-    constexpr int64_t kPoints = 1 << 16;
     if (reads_.pointsOf(merged, merged.grid) < target_.smCount &&
-        reads_.pointsOf(merged, llvm::to_vector(llvm::seq<int64_t>(0, merged.indices.size()))) > kPoints)
+        reads_.pointsOf(merged, llvm::to_vector(llvm::seq<int64_t>(0, merged.indices.size()))) > double(costs_.points))
       return false;
     AccessSummary s = summarizeAccesses(merged, ops_, facts_);
     int64_t row = s.contiguousIndex();
@@ -402,16 +394,13 @@ private:
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
   /// second-level cache.
   double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b) {
-    constexpr double kCache = 1.5;         // times the rate of memory
-    constexpr int64_t kBlock = 1 << 11;    // points of one
-    constexpr double kMostBytes = 1 << 15; // that a block reads first
     SmallVector<int64_t> inner;
     for (int64_t i = 0; i < int64_t(a.indices.size()); ++i)
       if (!llvm::is_contained(a.grid, i))
         inner.push_back(i);
     if (!reads_.areKnown(a, inner) || !reads_.areKnown(b, b.grid))
       return std::numeric_limits<double>::infinity();
-    double blocks = std::ceil(reads_.pointsOf(b, b.grid) / kBlock), bytes = 0;
+    double blocks = std::ceil(reads_.pointsOf(b, b.grid) / double(costs_.blockPoints)), bytes = 0;
     for (const Access &access : reads_.accessesOf(a)) {
       SmallVector<int64_t> own;
       for (int64_t i : access.indices)
@@ -419,13 +408,14 @@ private:
           own.push_back(i);
       bytes += reads_.pointsOf(a, own) * cast<RankedTensorType>(access.tensor.getType()).getElementTypeBitWidth() / 8;
     }
-    if (bytes > kMostBytes)
+    if (bytes > costs_.mostBytes)
       return std::numeric_limits<double>::infinity();
-    return blocks * bytes / (kCache * rate());
+    return blocks * bytes / (costs_.cacheRate * rate());
   }
 
   KernelOp kernel_;
   const Target &target_;
+  const MergingCosts &costs_ = target_.costs->merging;
   SizeFacts facts_;
   SmallVector<Operation *> ops_;
   Places places_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "support/Saturating.h"
+#include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace kernelc::te {
@@ -31,18 +32,16 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t chunk, const Targ
 }
 
 int64_t bestChunk(const FedProduct &p, const Target &target, llvm::function_ref<bool(int64_t)> canCut) {
-  constexpr int64_t kMostParts = 64;
-  constexpr int64_t kLeast = 256;               // of a sum: fewer are over before they have filled their slots
-  constexpr double kUnequal = 1.1;              // parts that differ have to pay for checks of where they end
+  const SharingCosts &costs = target.costs->sharing;
   const int64_t kWhole = p.inner > 1 ? 1 : 128; // whole tiles of any unit, and whole lines
   int64_t best = p.k;
   double least = timeOfParts(p, 1, p.k, target);
-  for (int64_t parts = 2; parts <= kMostParts; ++parts) {
+  for (int64_t parts = 2; parts <= costs.mostFedParts; ++parts) {
     int64_t chunk = llvm::alignTo(llvm::divideCeil(p.k, parts), kWhole);
-    if (Count(chunk) * p.inner < kLeast)
+    if (Count(chunk) * p.inner < costs.leastProductPart)
       break;
     int64_t needed = llvm::divideCeil(p.k, chunk);
-    double time = timeOfParts(p, needed, chunk, target) * (p.k % chunk ? kUnequal : 1);
+    double time = timeOfParts(p, needed, chunk, target) * (p.k % chunk ? costs.unequal : 1);
     if (needed > 1 && time < least && canCut(chunk)) {
       least = time;
       best = chunk;

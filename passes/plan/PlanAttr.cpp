@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/PlanAttr.h"
 
-#include "passes/plan/Sharing.h"
+#include "passes/plan/Legality.h"
 
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
@@ -34,6 +34,8 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
     };
     if (!l.loops.empty())
       fields.push_back(b.getNamedAttr("loops", b.getDenseI64ArrayAttr(l.loops)));
+    if (!l.unroll.empty())
+      fields.push_back(b.getNamedAttr("unroll", b.getDenseI64ArrayAttr(l.unroll)));
     for (const ScheduleNumber &n : kScheduleNumbers)
       if (!isLeftOut(n, l))
         fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
@@ -178,45 +180,10 @@ LogicalResult checkOrder(KernelOp kernel, const KernelPlan &plan, ArrayRef<Opera
 LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> ops) {
   if (failed(checkIndexSpace(kernel, l, ops)))
     return failure();
-  size_t rank = l.indices.size();
-  auto wrong = [&](StringRef key) {
-    return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {key})) << "schedule of launch '" << l.name << "': ";
-  };
-  for (const ScheduleNumber &n : kScheduleNumbers)
-    if (l.*n.field < n.least || l.*n.field > n.most)
-      return wrong(n.key) << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
-  if (!llvm::is_contained({"simt", "mma", "wgmma"}, l.unit))
-    return wrong("unit") << "'unit' must be simt, mma or wgmma, not '" << l.unit << "'";
-  for (int64_t t : l.tiles)
-    if (t <= 0 || ((t & (t - 1)) && (l.unit != "wgmma" || t % 8)))
-      return wrong("tiles") << "tile size " << t << " is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)";
-  if ((l.warps & (l.warps - 1)) && !(l.unit == "wgmma" && l.producerWarps && l.warps == 12))
-    return wrong("warps") << l.warps
-                          << " warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps";
-  if (l.clusterIndex < 0 || l.clusterIndex >= int64_t(std::max<size_t>(1, rank)))
-    return wrong("cluster") << "a cluster along an index that is not there";
-  if (l.cluster > 1 && rank && !llvm::is_contained(l.grid, l.clusterIndex)) {
-    if (std::string why = whyNotShared(kernel, l, l.clusterIndex, ops); !why.empty())
-      return wrong("cluster") << "the blocks of a cluster cannot share '" << l.indices[l.clusterIndex] << "' out: " << why;
-    if (l.cluster & (l.cluster - 1))
-      return wrong("cluster") << "a cluster of " << l.cluster << " blocks; it is a power of two";
-  } else if (l.cluster > 1 && !l.producerWarps) {
-    return wrong("cluster") << "a cluster of " << l.cluster << " blocks shares what producer warps load of a product, and there are none";
-  }
-  if (l.pingpong > 1 && (!l.producerWarps || l.grid.empty()))
-    return wrong("pingpong") << "pingpong " << l.pingpong << ": teams take tiles of the grid in turns, which producer warps load for them";
-  if (l.warps * l.pingpong + l.producerWarps > 32)
-    return wrong("warps") << l.warps * l.pingpong + l.producerWarps << " warps; a block has 32";
-  if (l.part & (l.part - 1))
-    return wrong("part") << "parts of " << l.part << " columns; they are powers of two";
-  if (l.producerRegisters && (l.producerRegisters < 24 || l.producerRegisters % 8))
-    return wrong("producer_registers") << l.producerRegisters
-                                       << " registers of a thread that fills; warps give back all but a multiple of 8, "
-                                       << "24 at least";
-  if (l.producerWarps && (l.warps % 4 || l.producerWarps % 4))
-    return wrong("producer_warps") << "with producer warps roles are whole warpgroups, of 4 warps each, not " << l.warps << " and "
-                                   << l.producerWarps << " warps";
-  return success();
+  if (!l.unroll.empty() && l.unroll.size() != l.indices.size())
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': 'unroll' has " << l.unroll.size() << " entries for "
+                                << l.indices.size() << " indices";
+  return checkRecord(kernel, l, ops);
 }
 
 } // namespace
@@ -293,6 +260,7 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     fields.read("tiles", l.tiles);
     fields.read("grid", l.grid);
     fields.read("loops", l.loops);
+    fields.read("unroll", l.unroll);
     fields.read("unit", l.unit);
     fields.read("cluster_index", l.clusterIndex);
     for (const ScheduleNumber &n : kScheduleNumbers) {

@@ -28,6 +28,10 @@ struct LaunchPlan {
   /// Indices off the grid whose tiles all statements that have them walk together, in one loop: some make points of them, later ones
   /// reduce over them.
   llvm::SmallVector<int64_t> loops;
+  /// How many rounds NVRTC unrolls the loop over an index's tiles by, from a schedule: kUnrollAll, or 0: its choice (cu-unroll). Empty:
+  /// of all.
+  llvm::SmallVector<int64_t> unroll;
+  static constexpr int64_t kUnrollAll = -1;
   int64_t warps = 4;
   int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
   int64_t raster = 1;

@@ -43,9 +43,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   llvm::BitVector inTile = findInTile(l);
   auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
   int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
-  // CUDA cores multiply words in 64 × 64 tiles at 0.9 of the rate of 128 × 128, whose last round may have little to do (H200, ten sizes
-  // from 1280 to 16384: 1.01 to 1.34 times as fast where chosen so).
-  constexpr ProductTile kLarge{128, 128, 100}, kSmall{64, 64, 90};
+  // CUDA cores multiply words in 64 × 64 tiles, too, where the last round of 128 × 128 has little to do.
+  const ProductTile largeTile{128, 128, 100}, smallTile{64, 64, costs_.cores.smallTilePercent};
   bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
   bool hasTwoSizes = !unit && isPlain && m > 0 && n > 0 && leastM == 64 && leastN == 64;
   bool onlyTwo = hasTwoSizes && target_.feedsCores; // (the halves between them gain nothing there)
@@ -59,16 +58,16 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     else
       break;
   }
-  if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(kSmall, m, n, batch, target_) < timeOf(kLarge, m, n, batch, target_))
+  if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(smallTile, m, n, batch, target_) < timeOf(largeTile, m, n, batch, target_))
     tileM = tileN = 64;
   assign(l, c.m, dims, tileM);
   assign(l, c.n, dims, tileN);
   assign(l, tiledK(l, c, dims), dims, tileK);
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
   // An instruction has 16 rows, and so many points of the other side pay for those that are zeros (but for blocks that a condition picks).
-  constexpr int64_t kInstruction = 16, kFewest = 4;
+  constexpr int64_t kInstruction = 16;
   auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
-    if (!unit || c.where || points >= kInstruction || points < kFewest || others < 64)
+    if (!unit || c.where || points >= kInstruction || points < costs_.cores.fewestPoints || others < 64)
       return;
     l.tiles[dims[list.back()]] *= kInstruction / points;
     points = kInstruction;
@@ -81,7 +80,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // Accumulators of a tile beside those of the sum: half as many of each for a warp.
   int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
   // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
-  bool small = bm * bn <= kSmall.m * kSmall.n;
+  bool small = bm * bn <= smallTile.m * smallTile.n;
   int64_t warpTiles = std::max<int64_t>(1, mma ? sets * (bm / 64) * (bn / 64) : bm * bn / (small ? 1024 : 2048));
   l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
   // A computed operand needs registers that the second block would take.
@@ -95,14 +94,13 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   if (mma) {
     // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that
     // passes through its registers: as many warps as have room for that.
-    constexpr int64_t kBeside = 40, kRegisters = 255;
     auto fetched = [&](Value factor, int64_t points) {
       ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
       int64_t width = read ? std::min<int64_t>(16, rowDivisor(read, facts_)) : 0;
       return width >= 4 ? 2 * llvm::divideCeil(points * bytes, width) : points;
     };
     int64_t words = sets * bm * bn + fetched(c.a, bm * bk) + fetched(c.b, bn * bk);
-    while (l.warps < 8 && bm * bn / l.warps >= 2048 && words / (32 * l.warps) + kBeside > kRegisters)
+    while (l.warps < 8 && bm * bn / l.warps >= 2048 && words / (32 * l.warps) + costs_.cores.besideCopies > target_.maxRegistersPerThread)
       l.warps *= 2;
   }
   // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
@@ -151,15 +149,12 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
   fed.minBlocks = large || (small && !few) ? 1 : 2;
   fed.stages = 3;
-  // Short sums: the next tile's slots fill while results leave (H200: 1.05, 1.03 and 1.01 times as fast at 256, 512 and 1024 of 4096 x
-  // 4096). Longer ones are better dealt by the hardware, tile by tile.
-  constexpr int64_t kShort = 1024;
+  // Short sums: the next tile's slots fill while results leave. Longer ones are better dealt by the hardware, tile by tile.
   int64_t k = extentProduct(l, c.k, dims, likely_);
-  fed.persistent = large && k > 0 && k <= kShort;
-  constexpr int64_t kBeside = 4096; // barriers, and what tiles of shared memory are rounded up to
+  fed.persistent = large && k > 0 && k <= costs_.cores.shortSum;
   int64_t partialBytes = partialsOf(fed, dims[c.m.back()]) * (fed.warps + 1) * bn; // (and their totals)
   int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
-  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes + kBeside) <= target_.maxSharedPerBlock)
+  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes + kBesideSlots) <= target_.maxSharedPerBlock)
     l = fed;
 }
 

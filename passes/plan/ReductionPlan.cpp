@@ -12,9 +12,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Blocks of rows that a multiprocessor should have, where a cluster's can share them out.
-constexpr int64_t kRowBlocks = 8;
-
 /// Whether something is read that is the same in all blocks.
 static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
   bool found = false;
@@ -52,12 +49,11 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
 }
 
 /// The tile of a row of up to `max` elements that is walked: the longest that leaves little of its last round empty.
-static int64_t walkedTile(int64_t max) {
-  constexpr int64_t kLongest = 4096, kShortest = 1024, kSpare = 10; // a tenth
-  int64_t best = kLongest;
-  for (int64_t tile = kLongest; max >= 0 && tile >= kShortest; tile /= 2) {
+static int64_t walkedTile(int64_t max, const RowCosts &costs) {
+  int64_t best = costs.loopTile;
+  for (int64_t tile = costs.loopTile; max >= 0 && tile >= costs.shortestWalk; tile /= 2) {
     int64_t walked = int64_t(llvm::alignTo(uint64_t(max), tile));
-    if ((walked - max) * kSpare <= max)
+    if ((walked - max) * costs.spare <= max)
       return tile;
     if (walked <= int64_t(llvm::alignTo(uint64_t(max), best)))
       best = tile;
@@ -76,48 +72,58 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
   l.clusterIndex = row;
   // Rows that vectors do not fit take an address for each element: a thread has half as many of them, in smaller blocks where
   // the cluster may have so many.
-  constexpr int64_t kSmallTile = 8192;
+  const int64_t smallTile = costs_.rows.heldByElements;
   bool byElements = s.byElements[row];
-  if (byElements && extentMax(l, row) <= kSmallTile * target_.cluster)
-    *held = {int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(extentMax(l, row), kSmallTile)))), kSmallTile, held->threads};
+  if (byElements && extentMax(l, row) <= smallTile * target_.cluster)
+    *held = {int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(extentMax(l, row), smallTile)))), smallTile, held->threads};
   else if (byElements)
     held->threads = std::min<int64_t>(1024, 2 * held->threads);
   l.tiles[row] = held->tile;
   l.warps = held->threads / 32;
   l.cluster = held->cluster;
-  bool fitsTwo = 2 * held->threads <= 1024 && held->tile > kSmallTile;
+  bool fitsTwo = 2 * held->threads <= 1024 && held->tile > smallTile;
   if (fitsTwo && (byElements || readsWithoutGrid(l, ops_)))
     l.minBlocks = 2;
   return true;
 }
 
+/// Statements of a launch that go over the row along `row`.
+static int64_t timesWalked(const LaunchPlan &l, int64_t row) {
+  return llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); });
+}
+
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
-  constexpr int64_t kPerThread = 32;         // elements of one tile a thread holds
-  constexpr int64_t kLongRowRegisters = 128; // twice as many elements, in f32
-  constexpr int64_t kLoopTile = 4096;
+  const RowCosts &costs = costs_.rows;
   int64_t vector = s.vector(), max = extentMax(l, row);
-  bool resident = max >= 0 && max <= kLargestHeld;
+  bool resident = max >= 0 && max <= costs.largestHeld;
   // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
   // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
   // rounds of 16 elements a thread are faster (tables of schedules on an H200).
-  constexpr int64_t kShortRow = 1024, kPerWalk = 16;
-  bool once = llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); }) == 1;
+  bool once = timesWalked(l, row) == 1;
   if (!once && !resident && holdRow(l, inner, row, s))
     return;
-  bool walked =
-      once && (max < 0 || max > kShortRow) && (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > kLargestHeld / 2);
-  int64_t most = once ? kLargestHeld / 2 : kLargestHeld;
-  l.tiles[row] = walked ? walkedTile(max) : clampTile(l, row, resident ? most : kLoopTile);
+  if (!once && !resident && max >= 0)
+    remark(ops_[l.ops.front()]) << "rows of up to " << max << " elements are read " << timesWalked(l, row) << " times: a block holds "
+                                << costs.largestHeld
+                                << (target_.cluster > 1 ? (", a cluster " + Twine(costs.largestHeld * target_.cluster)).str()
+                                                        : std::string());
+  bool walked = once && (max < 0 || max > costs.shortRow) &&
+                (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > costs.largestHeld / 2);
+  int64_t most = once ? costs.largestHeld / 2 : costs.largestHeld;
+  l.tiles[row] = walked ? walkedTile(max, costs_.rows) : clampTile(l, row, resident ? most : costs.loopTile);
   // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
   // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
   // Results of several statements are held, too: there a thread has as many elements as of shorter rows.
   int64_t results = llvm::count_if(llvm::zip(l.ops, l.dims), [&](auto member) {
     return isa<ComputeOp>(ops_[std::get<0>(member)]) && llvm::is_contained(std::get<1>(member), row);
   });
-  bool longRow = resident && !once && results <= 1 && l.tiles[row] > 8192 && l.tiles[row] <= 16384;
-  int64_t threads = std::clamp<int64_t>(l.tiles[row] / (walked ? kPerWalk : longRow ? 2 * kPerThread : kPerThread), 32, 1024);
+  bool longRow = resident && !once && results <= 1 && l.tiles[row] > costs.longRowFrom && l.tiles[row] <= costs.longRowTo;
+  int64_t threads = std::clamp<int64_t>(l.tiles[row] / (walked    ? costs.perWalk
+                                                        : longRow ? 2 * costs.perThread
+                                                                  : costs.perThread),
+                                        32, 1024);
   l.warps = threads / 32;
-  if (longRow && 2 * threads * kLongRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
+  if (longRow && 2 * threads * costs.longRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
     l.minBlocks = 2;
   // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
   auto isApart = [&](int64_t index) {
@@ -128,7 +134,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
     if (isApart(index))
       l.tiles[index] = clampTile(l, index, l.tiles[row]);
   // Further inner indices lengthen the row, and are walked around it.
-  int64_t room = kLoopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
+  int64_t room = costs.loopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
   for (int64_t index : llvm::reverse(inner))
     if (index != row && !isApart(index) && room > 1 && extentMax(l, index) >= 0) {
       l.tiles[index] = clampTile(l, index, room);
@@ -136,7 +142,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       held *= l.tiles[index];
     }
   if (walked) {
-    shareOut(l, inner, kRowBlocks, /*across=*/false);
+    shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
     return;
   }
   if (l.tiles[row] < 32 * vector * 8)
@@ -144,14 +150,13 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   // Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
   // it has 64 elements, and no more of rows of one element that a long index is walked around.
   if (held < 32 * vector * 8 && !l.grid.empty()) {
-    constexpr int64_t kRowsPerBlock = 4, kShortPerThread = 64;
-    int64_t fitting = std::max(kRowsPerBlock, l.warps * 32 * kShortPerThread / held);
+    int64_t fitting = std::max(costs.perBlock, l.warps * 32 * costs.shortPerThread / held);
     auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
     auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
     int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
-    l.tiles[last] = clampTile(l, last, std::min(fitting, kRowsPerBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
+    l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
   }
-  shareOut(l, inner, kRowBlocks, /*across=*/false);
+  shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
 }
 
 void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t contiguous, const AccessSummary &s) {
@@ -160,29 +165,29 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   // that vectors do not fit load an element each.
   // Short sums (of parts) are over after one load of each thread: there it is columns that keep it busy. States of several values
   // for each column take the registers that more loads would need.
-  constexpr int64_t kBytesInFlight = 128, kWholeBytesInFlight = 64, kElementsInFlight = 16, kBlocks = 2, kShort = 64, kStates = 32;
+  const ColumnCosts &costs = costs_.columns;
   Column column{0, s.widestBytes, s.byElements[contiguous]};
-  int64_t columns = column.perLine(), perThread = kBytesInFlight / s.widestBytes;
+  int64_t columns = column.perLine(), perThread = costs.bytesInFlight / s.widestBytes;
   l.warps = 8;
   std::optional<ColumnBlocks> whole = columnBlocksOf(l, contiguous);
   if (whole) {
     l.warps = whole->warps;
     columns = whole->columns;
-    perThread = kWholeBytesInFlight / whole->column.bytes;
+    perThread = costs.wholeBytesInFlight / whole->column.bytes;
   }
   int64_t length = extentMax(l, inner.back());
-  bool isShort = length >= 0 && length <= kShort, hasStates = llvm::any_of(l.ops, [&](int64_t ordinal) {
-                                                    auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-                                                    return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
-                                                  });
+  bool isShort = length >= 0 && length <= costs.shortSum, hasStates = llvm::any_of(l.ops, [&](int64_t ordinal) {
+                                                            auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+                                                            return isa<CascadeOp>(ops_[ordinal]) || (reduce && reduce.isArg());
+                                                          });
   if (isShort || hasStates) {
     columns = 2 * column.perLine();
-    perThread = std::min(perThread, kStates);
+    perThread = std::min(perThread, costs.states);
   } else if (column.byElements) {
     l.warps = 16;
-    perThread = kElementsInFlight;
-  } else if (l.warps * 32 * kBlocks <= 1024) {
-    l.minBlocks = kBlocks;
+    perThread = costs.elementsInFlight;
+  } else if (l.warps * 32 * costs.blocks <= 1024) {
+    l.minBlocks = costs.blocks;
   }
   l.tiles[contiguous] = clampTile(l, contiguous, columns);
   // A thread has one column, or a vector of them: those beyond the last one are read as that instead of asking. Beside a row that
@@ -192,7 +197,7 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   setLast();
   if (whole && merge_ != Merge::Cluster)
     return;
-  int64_t blocks = shareOut(l, inner, kBlocks, /*across=*/true);
+  int64_t blocks = shareOut(l, inner, costs.blocks, /*across=*/true);
   if (l.cluster > 1 && l.warps == 8 && blocks <= target_.smCount) { // one block a multiprocessor
     l.warps = 16;
     setLast();
@@ -227,8 +232,7 @@ bool Scheduler::hasVectorsBeside(const LaunchPlan &l) {
 }
 
 void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, const AccessSummary &s) {
-  // Up to eight points leave registers of a second block.
-  constexpr int64_t kFewPoints = 8;
+  const StreamedCosts &costs = costs_.streamed;
   int64_t points = 1, contiguous = s.contiguousIndex(), vector = s.vector();
   for (int64_t index : thin)
     points *= l.tiles[index];
@@ -238,31 +242,29 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
     // (tables of schedules on an H200, 4 to 16 points). By elements two rows for each warp, and as many loads on their way as
     // registers allow beside the other operand's.
     // Five to eight points: eight rows for each warp, and two blocks.
-    constexpr int64_t kLeastPoints = 4;
     int64_t row = contiguous < 0 ? inner.back() : contiguous;
     bool byElements = s.byElements[row];
-    bool shares = points > kLeastPoints && points <= kFewPoints;
+    bool shares = points > costs.leastShared && points <= costs.fewPoints;
     l.warps = byElements || shares ? 4 : 2;
     l.minBlocks = !byElements && shares ? 2 : 1;
-    setLast(row, byElements ? 32 * vector * (points <= kFewPoints ? 2 : 1) : 16 * vector);
+    setLast(row, byElements ? 32 * vector * (points <= costs.fewPoints ? 2 : 1) : 16 * vector);
     SmallVector<int64_t> thick = thickIndices(l);
     if (!thick.empty())
-      setLast(thick.back(), streamedRows(byElements));
-    shareOut(l, inner, kRowBlocks, /*across=*/false);
+      setLast(thick.back(), streamedRows(byElements, costs));
+    shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
     return;
   }
   // Columns: a thread has sums for each point of the other operand, and at most sixteen loads on their way. Points that need not be there
   // are read as the last one: an address for each takes the place of a guard for each load, and beyond eight of them too many registers for
   // warps that meet along a column (tables of schedules on an H200, 2 to 16 points).
-  constexpr int64_t kLoads = 16, kLongest = 64, kBlocks = 4;
   Column column{0, s.widestBytes, s.byElements[contiguous]};
-  int64_t columns = streamedColumns(points, column), width = column.byElements ? 1 : vector, perThread = kLoads * width;
+  int64_t columns = streamedColumns(points, column, costs), width = column.byElements ? 1 : vector, perThread = costs.loads * width;
   l.warps = 8;
   bool isFull = llvm::all_of(thin, [&](int64_t index) { return hasWholeTiles(l, index); });
   if (!column.byElements) {
-    l.minBlocks = points <= kFewPoints && hasVectorsBeside(l) ? 2 : 1; // (its elements would take the registers)
+    l.minBlocks = points <= costs.fewPoints && hasVectorsBeside(l) ? 2 : 1; // (its elements would take the registers)
     l.clamp = isFull ? 0 : points;
-    if (!isFull && points > kFewPoints)
+    if (!isFull && points > costs.fewPoints)
       l.warps = std::clamp<int64_t>(columns / width / 32, 1, l.warps);
   }
   // What the warps along a column and all of them have of it meets in shared memory: more of them, where the layout's vectors are longer.
@@ -271,8 +273,8 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
   while (columns > 32 && sharedBytes() > target_.maxSharedPerBlock * 3 / 4)
     columns /= 2;
   setLast(contiguous, columns);
-  setLast(inner.back(), std::min(column.byElements ? perThread * l.warps : kLongest, l.warps * 32 * perThread / l.tiles[contiguous]));
-  shareOut(l, inner, kBlocks, /*across=*/true, sharedBytes());
+  setLast(inner.back(), std::min(column.byElements ? perThread * l.warps : costs.longest, l.warps * 32 * perThread / l.tiles[contiguous]));
+  shareOut(l, inner, costs.blocks, /*across=*/true, sharedBytes());
 }
 
 std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64_t contiguous) {
@@ -318,12 +320,14 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
     blocks *= ceilDiv(Count(max), l.tiles[g]);
     results *= max;
   }
-  if (merge_ == Merge::Launch || !isWorthSharing(results, length, across) || !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
+  if (merge_ == Merge::Launch || !isWorthSharing(results, length, across, costs_.sharing) ||
+      !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
     return int64_t(blocks);
   // Then further, while the last of several waves of so many blocks leaves much of the device idle.
-  constexpr double kLeastBusy = 0.9;
   const int64_t wave = perMultiprocessor * target_.smCount;
-  auto isIdle = [&] { return across && double(blocks * l.cluster) < kLeastBusy * double(ceilDiv(blocks * l.cluster, wave) * wave); };
+  auto isIdle = [&] {
+    return across && double(blocks * l.cluster) < costs_.sharing.leastBusy * double(ceilDiv(blocks * l.cluster, wave) * wave);
+  };
   while (l.cluster < target_.cluster && l.cluster * 2 <= most && fits(l.cluster * 2) &&
          (blocks * l.cluster * 2 <= wave || (blocks * l.cluster > wave && isIdle())))
     l.cluster *= 2;

@@ -9,10 +9,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Elements of a row that a thread has at a time: as many vectors on their way as loads need, and few enough registers that
-/// four blocks share a multiprocessor.
-constexpr int64_t kPerThread = 16;
-
 void Scheduler::scheduleScan(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t along = *findScannedIndex(l, ops_), contiguous = s.contiguousIndex();
@@ -28,16 +24,17 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     return schedulePointByPoint(l, contiguous);
   if (contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.
-    constexpr int64_t kWarp = 32, kRounds = 32;
+    constexpr int64_t kWarp = 32;
     l.warps = 1;
     l.tiles[contiguous] = clampTile(l, contiguous, kWarp);
-    l.tiles[along] = clampTile(l, along, std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(kRounds / components)))));
+    l.tiles[along] = clampTile(l, along, std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.columnRounds / components)))));
     return;
   }
-  constexpr int64_t kThreads = 256, kLeastThreads = 32;
-  const int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(kPerThread / components))));
-  l.tiles[along] = clampTile(l, along, kThreads * perThread);
-  int64_t threads = std::clamp<int64_t>(l.tiles[along] / perThread, kLeastThreads, kThreads);
+  constexpr int64_t kLeastThreads = 32;
+  const int64_t most = costs_.scans.threads;
+  const int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThread / components))));
+  l.tiles[along] = clampTile(l, along, most * perThread);
+  int64_t threads = std::clamp<int64_t>(l.tiles[along] / perThread, kLeastThreads, most);
   l.warps = threads / 32;
   // Short rows: several to a block.
   int64_t rows = threads * perThread / l.tiles[along];

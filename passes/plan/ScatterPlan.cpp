@@ -11,16 +11,14 @@ using namespace mlir;
 namespace kernelc::te {
 
 void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
-  constexpr int64_t kBytes = 48 * 1024; // of shared memory; a block's copies
-  constexpr int64_t kPointsPerElement = 16;
   scheduleElementwise(l);
   auto dims = llvm::seq<unsigned>(0, op.getShape().getNumResults());
   int64_t elements = knownPoints(op.getShape(), dims, facts_), bytes = op.getResult().getType().getElementTypeBitWidth() / 8;
   bool isRecord = !te::getFaults(op->getParentOfType<KernelOp>()).empty() && op.getName() == kRecord;
-  if (isRecord || op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > kBytes / bytes)
+  if (isRecord || op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > costs_.scatters.tallyBytes / bytes)
     return;
   int64_t points = knownPoints(l.extents, llvm::seq<unsigned>(0, l.extents.getNumResults()), likely_);
-  if (points >= 0 && points < kPointsPerElement * elements)
+  if (points >= 0 && points < costs_.scatters.pointsPerElement * elements)
     return;
   // One block a multiprocessor walks tiles: the fewer blocks, the fewer copies reach memory. Warps that share a copy meet in it.
   int64_t warps = 32;
@@ -33,7 +31,7 @@ void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
     }
   l.warps = std::min<int64_t>(warps, 32);
   l.persistent = true;
-  l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kBytes / (bytes * elements)))), 1, l.warps);
+  l.tallies = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(costs_.scatters.tallyBytes / (bytes * elements)))), 1, l.warps);
 }
 
 void Scheduler::schedulePoints(LaunchPlan &l) {
@@ -48,7 +46,6 @@ void Scheduler::schedulePoints(LaunchPlan &l) {
 void Scheduler::scheduleSegments(LaunchPlan &l) {
   // A thread walks the segment of its results alone: segments are short as a rule, and what is beside the contiguous index is few rows,
   // since a tile walks the segments of all of them.
-  constexpr int64_t kRows = 32;
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
   int64_t bytes = cast<RankedTensorType>(ops_[l.ops.front()]->getResult(0).getType()).getElementTypeBitWidth() / 8;
@@ -59,7 +56,7 @@ void Scheduler::scheduleSegments(LaunchPlan &l) {
     l.tiles[contiguous] = clampTile(l, contiguous, left);
     left /= l.tiles[contiguous];
   }
-  int64_t rows = std::min(kRows, left);
+  int64_t rows = std::min(costs_.scatters.segmentRows, left);
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && rows > 1) {
       l.tiles[index] = clampTile(l, index, rows);

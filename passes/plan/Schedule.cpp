@@ -55,8 +55,34 @@ LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
   return success();
 }
 
+/// `unroll`: rounds of an index's loop that NVRTC unrolls, "full" or "none".
+LogicalResult applyUnroll(KernelOp kernel, DictionaryAttr loops, LaunchPlan &l) {
+  constexpr int64_t kMost = 1024;
+  l.unroll.assign(l.indices.size(), 0);
+  for (NamedAttribute loop : loops) {
+    StringRef name = loop.getName().getValue();
+    auto at = llvm::find(l.indices, name);
+    if (at == l.indices.end())
+      return emitError(kernel, l.name, {"unroll", name}, /*isName=*/true)
+             << "there is no index '" << name << "'; it has " << llvm::join(l.indices, ", ");
+    int64_t &rounds = l.unroll[at - l.indices.begin()];
+    auto number = dyn_cast<IntegerAttr>(loop.getValue());
+    auto word = dyn_cast<StringAttr>(loop.getValue());
+    if (number && number.getInt() >= 1 && number.getInt() <= kMost)
+      rounds = number.getInt();
+    else if (word && word.getValue() == "full")
+      rounds = LaunchPlan::kUnrollAll;
+    else if (word && word.getValue() == "none")
+      rounds = 1;
+    else
+      return emitError(kernel, l.name, {"unroll", name})
+             << "the loop over '" << *at << "' is unrolled by full, none or a number of rounds from 1 to " << kMost;
+  }
+  return success();
+}
+
 LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key) {
-  SmallVector<StringRef> known = {"tiles", "unit"};
+  SmallVector<StringRef> known = {"tiles", "unit", "unroll"};
   llvm::append_range(known, llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }));
   llvm::append_range(known, llvm::map_range(kScheduleNumbers, [](const ScheduleNumber &x) { return x.key; }));
   std::vector<absl::string_view> words;
@@ -95,6 +121,12 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
         if (!tiles)
           return wrong("a tile size per index");
         if (failed(applyTiles(kernel, tiles, l)))
+          return failure();
+      } else if (key == "unroll") {
+        auto loops = dyn_cast<DictionaryAttr>(entry.getValue());
+        if (!loops)
+          return wrong("full, none or a number of rounds per index");
+        if (failed(applyUnroll(kernel, loops, l)))
           return failure();
       } else if (key == "unit") {
         auto unit = dyn_cast<StringAttr>(entry.getValue());

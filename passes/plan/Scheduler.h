@@ -18,11 +18,9 @@
 #include "passes/tile/Box.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
-
-/// Bytes of a block's shared memory beside its slots: barriers, and what slots are rounded up to.
-inline constexpr int64_t kBesideSlots = 4096;
 
 class Scheduler {
 public:
@@ -256,6 +254,7 @@ private:
   KernelOp kernel_;
   llvm::SmallVector<mlir::Operation *> ops_;
   const Target &target_;
+  const TargetCosts &costs_ = *target_.costs;
   SizeFacts facts_;
   SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled

@@ -48,13 +48,12 @@ SmallVector<Access> SharedReads::accessesOf(const LaunchPlan &l) {
 }
 
 double SharedReads::pointsOf(const LaunchPlan &l, ArrayRef<int64_t> indices) {
-  constexpr int64_t kUnknown = 4096;
   Count points = 1;
   std::set<int64_t> seen;
   for (int64_t i : indices)
     if (i >= 0 && seen.insert(i).second) {
       int64_t most = knownMax(l.extents.getResult(i), facts_);
-      points *= most < 0 ? kUnknown : std::max<int64_t>(most, 1);
+      points *= most < 0 ? unknown_ : std::max<int64_t>(most, 1);
     }
   return double(points);
 }

@@ -21,11 +21,13 @@ using IndexMap = llvm::SmallVector<int64_t>;
 
 class SharedReads {
 public:
-  SharedReads(llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts) : ops_(ops), facts_(facts) {}
+  /// `unknown`: what an extent counts for of which nothing is known.
+  SharedReads(llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts, int64_t unknown)
+      : ops_(ops), facts_(facts), unknown_(unknown) {}
 
   /// What the statements of a launch read where indices alone say, each once.
   llvm::SmallVector<Access> accessesOf(const LaunchPlan &l);
-  /// Points of these indices (-1: none); a size of which nothing is known counts as some thousands.
+  /// Points of these indices (-1: none).
   double pointsOf(const LaunchPlan &l, llvm::ArrayRef<int64_t> indices);
   double bytesOf(const LaunchPlan &l, const Access &a);
   /// Whether these indices have bounds.
@@ -41,6 +43,7 @@ private:
 
   llvm::ArrayRef<mlir::Operation *> ops_;
   SizeFacts facts_;
+  int64_t unknown_;
 };
 
 } // namespace kernelc::te

@@ -10,10 +10,8 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-bool isWorthSharing(Count results, Count length, bool across) {
-  constexpr int64_t kLength = 512, kElements = int64_t(1) << 22;
-  constexpr int64_t kRounds = 16, kRow = 4096, kRows = 256; // of one block, each of which waits for memory
-  return (length >= kLength && results * length >= kElements) || length >= kRounds * (across ? kRows : kRow);
+bool isWorthSharing(Count results, Count length, bool across, const SharingCosts &costs) {
+  return (length >= costs.length && results * length >= costs.elements) || length >= costs.rounds * (across ? costs.rows : costs.row);
 }
 
 int64_t Column::perLine() const {
@@ -21,11 +19,11 @@ int64_t Column::perLine() const {
   return byElements ? kWarp : kLineBytes / bytes;
 }
 
-int64_t streamedColumns(int64_t points, const Column &column) {
-  constexpr int64_t kVectorBytes = 16, kVectorsPerPoint = 8, kWarp = 32;
-  return column.byElements
-             ? kWarp
-             : kVectorsPerPoint * std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(points))), 2, 16) * (kVectorBytes / column.bytes);
+int64_t streamedColumns(int64_t points, const Column &column, const StreamedCosts &costs) {
+  constexpr int64_t kVectorBytes = 16, kWarp = 32;
+  return column.byElements ? kWarp
+                           : costs.vectorsPerPoint * std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(points))), 2, 16) *
+                                 (kVectorBytes / column.bytes);
 }
 
 std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
@@ -51,8 +49,7 @@ std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
 }
 
 std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kThreads = 1024; // of a multiprocessor
-  constexpr double kLeastBusy = 0.9;
+  const ColumnCosts &costs = target.costs->columns;
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce || reduce.isArg()) // states of several parts take more registers than so many threads have
     return std::nullopt;
@@ -73,31 +70,30 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     results *= most;
     blocks *= d == column->dim ? ceilDiv(Count(most), columns) : Count(most);
   }
-  if (!isWorthSharing(results, length, /*across=*/true))
+  if (!isWorthSharing(results, length, /*across=*/true, target.costs->sharing))
     return std::nullopt;
   // One block each only where a cluster's cannot share the columns out, which keeps more loads on their way.
   for (int64_t perMultiprocessor : {2, 1}) {
     if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
       break;
     int64_t atOnce = perMultiprocessor * target.smCount;
-    if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= kLeastBusy)
-      return ColumnBlocks{*column, columns, kThreads / 32 / perMultiprocessor};
+    if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= costs.wholeLeastBusy)
+      return ColumnBlocks{*column, columns, costs.wholeThreads / 32 / perMultiprocessor};
   }
   return std::nullopt;
 }
 
 std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &target) {
-  // 256 threads with 64 elements each leave room for a second block; with longer rows 1024 have 32 each.
-  constexpr int64_t kTwoBlocks = 16384, kPerThread = 64, kThreads = 1024;
-  if (length <= kLargestHeld || length > kLargestHeld * target.cluster)
+  const RowCosts &costs = target.costs->rows;
+  if (length <= costs.largestHeld || length > costs.largestHeld * target.cluster)
     return std::nullopt;
-  bool two = length <= kTwoBlocks * target.cluster;
-  int64_t tile = two ? kTwoBlocks : kLargestHeld;
+  bool two = length <= costs.heldByTwo * target.cluster;
+  int64_t tile = two ? costs.heldByTwo : costs.largestHeld;
   int64_t cluster = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, tile))));
   // Few of them are cut over the whole device, and read twice, where they are long enough for that (te-split-reduce).
-  if (rows >= 0 && Count(rows) * cluster < Count(target.smCount) && isWorthSharing(rows, length, /*across=*/false))
+  if (rows >= 0 && Count(rows) * cluster < Count(target.smCount) && isWorthSharing(rows, length, /*across=*/false, target.costs->sharing))
     return std::nullopt;
-  return HeldRow{cluster, tile, two ? tile / kPerThread : kThreads};
+  return HeldRow{cluster, tile, two ? tile / costs.heldPerThread : costs.heldThreads};
 }
 
 /// Another statement, or an earlier value of the output, is written through the same tensor.

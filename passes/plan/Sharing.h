@@ -9,12 +9,13 @@
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
 /// A sum of `length` for each of `results` points, along or across rows of memory, keeps several blocks busy for longer
 /// than it takes to merge what they have.
-bool isWorthSharing(Count results, Count length, bool across);
+bool isWorthSharing(Count results, Count length, bool across, const SharingCosts &costs);
 
 /// Neighbouring results of a reduction that read neighbouring memory.
 struct Column {
@@ -29,10 +30,10 @@ std::optional<Column> findColumn(mlir::Operation *op, const SizeFacts &facts);
 
 /// Rows of a streamed operand that a block has, where they meet several points of the other one; by elements a thread has
 /// loads for few of them.
-inline int64_t streamedRows(bool byElements) { return byElements ? 8 : 32; }
+inline int64_t streamedRows(bool byElements, const StreamedCosts &costs) { return byElements ? costs.rowsByElements : costs.rows; }
 /// Columns of it side by side that a block has: the more points of the other operand they meet, the fewer threads load the
 /// same of those. By elements (see Column) a thread has one.
-int64_t streamedColumns(int64_t points, const Column &column);
+int64_t streamedColumns(int64_t points, const Column &column, const StreamedCosts &costs);
 
 /// Blocks that have columns from end to end, with nothing to merge.
 struct ColumnBlocks {
@@ -42,9 +43,6 @@ struct ColumnBlocks {
 };
 /// For a long reduction of columns, where such blocks leave little of the device idle (docs/lab).
 std::optional<ColumnBlocks> wholeColumns(mlir::Operation *op, const SizeFacts &facts, const Target &target);
-
-/// The largest row that one block holds in registers, for several statements to go over it.
-constexpr int64_t kLargestHeld = 32768;
 
 /// A longer row in the registers of a cluster's blocks, each of which has one tile of it.
 struct HeldRow {

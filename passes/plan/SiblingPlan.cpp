@@ -20,9 +20,6 @@ namespace {
 /// Of a launch's tile, in which a schedule may enlarge some index yet.
 constexpr int64_t kMostPoints = int64_t(1) << 30;
 
-/// Two stages leave the unit waiting for the second while the first is brought again.
-constexpr int64_t kFewestStages = 3;
-
 /// What shared memory is asked for by a round of `sets` products of m × n side by side whose rows are the same, in the time that the unit
 /// takes: what copies write, and what instructions of 64 rows and a warpgroup's columns read.
 double sharedLoad(int64_t m, int64_t n, int64_t sets) {
@@ -46,9 +43,6 @@ double percentOf(int64_t m, int64_t n, int64_t sets) {
   }
   return nearest->percent * std::min(1.0, sharedLoad(nearest->m, nearest->n, 1) / load);
 }
-
-/// Registers of a thread for what a statement makes of several sums at once.
-constexpr int64_t kCombining = 32;
 
 bool readsSeveral(Operation *statement, ArrayRef<Sibling> products) {
   return llvm::count_if(products, [&](Sibling s) {
@@ -114,11 +108,11 @@ bool Scheduler::stageSiblings(LaunchPlan &p, ArrayRef<Sibling> products, int64_t
   };
   while (row % std::min(row, p.part))
     p.part /= 2;
-  while (p.part > 16 &&
-         (stagesBeside(p.part) < kFewestStages || (stagesBeside(p.part) < 4 && stagesBeside(p.part / 2) > stagesBeside(p.part))))
+  while (p.part > 16 && (stagesBeside(p.part) < costs_.siblings.fewestStages ||
+                         (stagesBeside(p.part) < 4 && stagesBeside(p.part / 2) > stagesBeside(p.part))))
     p.part /= 2;
   p.stages = std::min<int64_t>(stagesBeside(p.part), 12);
-  return p.stages >= kFewestStages;
+  return p.stages >= costs_.siblings.fewestStages;
 }
 
 std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan &l, ArrayRef<Sibling> products, int64_t m, int64_t n,
@@ -148,10 +142,9 @@ std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan 
     why = "their sums are along too many indices";
     return std::nullopt;
   }
-  constexpr int64_t kNarrowest = 64; // of a slot's rows: shorter ones are as many requests as longer ones
   for (const Sibling &s : products) {
     ArrayRef<int64_t> own = p.dims[s.member];
-    if (!runsAlong(findOperandRead(s.product.b), s.product.k) && (columns & -columns) * bytes < kNarrowest) {
+    if (!runsAlong(findOperandRead(s.product.b), s.product.k) && (columns & -columns) * bytes < costs_.siblings.narrowest) {
       why = "columns are too few for their rows in memory";
       return std::nullopt;
     }
@@ -234,7 +227,7 @@ bool Scheduler::scheduleSiblings(LaunchPlan &l, ArrayRef<Sibling> products) {
       ProductTile tile{int(m), int(n), 0};
       if ((!wanted.empty() && wanted != "wgmma") || (!isSimple && !llvm::isPowerOf2_64(uint64_t(n))))
         continue;
-      int64_t threads = m >= 128 ? 256 : 128, combining = areCombined ? kCombining * threads : 0;
+      int64_t threads = m >= 128 ? 256 : 128, combining = areCombined ? costs_.siblings.combining * threads : 0;
       if (!holdsAccumulators(tile, sets, target_) || sets * m * n + combining > target_.accumulatorRegisters * threads)
         continue;
       std::optional<SiblingTiles> tiled = tileSiblings(l, products, m, n, sets, apart_);

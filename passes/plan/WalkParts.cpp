@@ -13,7 +13,7 @@ namespace kernelc::te {
 double timeOfColumn(double terms, const Target &target) {
   // What a point takes beside its terms is what chains of 256 of them are slower by than products.
   constexpr double kTerms = 256;
-  return kTileRows * (terms / target.productRate + kTerms / target.chainRate - kTerms / target.productRate);
+  return target.costs->chains.tileRows * (terms / target.productRate + kTerms / target.chainRate - kTerms / target.productRate);
 }
 
 WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double values, const Target &target) {
@@ -23,7 +23,7 @@ WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double
   constexpr double kGain = 0.9;       // less is not worth another launch
   auto timeOf = [&](int64_t parts, double columns) {
     double merge =
-        parts > 1 ? target.partRates.launch + 2 * tilesOfRows * kTileRows * double(parts) * values * 4 / target.partRates.memory : 0;
+        parts > 1 ? target.partRates.launch + 2 * tilesOfRows * target.costs->chains.tileRows * double(parts) * values * 4 / target.partRates.memory : 0;
     return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + kTile) + merge;
   };
   WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};
@@ -54,8 +54,8 @@ WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &
     if (at != walk.walkedOfS)
       (llvm::is_contained(sideOfRows, unsigned(at)) ? rows : others) *= double(int64_t(pointsOf(extents, *d, facts)));
   }
-  double height = rows <= double(kTileRows) / 2 ? 0.5 : 1; // (of a tile)
-  return shareOutWalk(others * std::ceil(rows / kTileRows), knownMax(extents.getResult(walk.walked), facts),
+  double height = rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1; // (of a tile)
+  return shareOutWalk(others * std::ceil(rows / target.costs->chains.tileRows), knownMax(extents.getResult(walk.walked), facts),
                       height * timeOfColumn(terms, target), values, target);
 }
 

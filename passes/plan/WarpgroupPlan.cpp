@@ -49,22 +49,20 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool tall = isPlain && !inRegisters && stored.boxes + stored.turned <= 2 && stagedReads(l, c, dims).empty();
   // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200, results of 16 bits; of 32 bits
   // there was nothing to gain), words that come from registers as they are stored 2.6 %. Not measured with what leaves by elements.
-  constexpr int64_t kThreeRows = 192, kManyRounds = 16;
+  constexpr int64_t kThreeRows = 192;
+  const WarpgroupCosts &costs = costs_.warpgroups;
   ReadOp first = findOperandRead(c.a);
   bool three = isPlain && !stored.turned && (inRegisters ? first && first.getResult().getType().isF32() : stored.boxes <= 2);
   auto isTaken = [&](const ProductTile &tile) {
     if (tile.m != kThreeRows)
       return tall || tile.m <= 128;
-    return three && m >= 0 && n >= 0 && batch * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n) >= kManyRounds * target_.smCount;
+    return three && m >= 0 && n >= 0 && batch * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n) >= costs.manyRounds * target_.smCount;
   };
   bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
-  // Times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16, H200).
-  constexpr double kNarrowRows = 1.05, kNarrowRowsOfTall = 1.02;
   // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
-  // are added up, and takes so many times as long (f8 4096³ and 8192³, H200: 128 columns in pairs are as fast as 192 one by one).
+  // are added up (128 columns in pairs are as fast as 192 one by one).
   bool inChunks = p.promote > 128 / bytes && mayShareAccumulators(c); // of several tiles (roundsInAccumulators)
   bool isAdded = !inRegisters && sets == 2 && !walksTwice(l) && !inChunks;
-  constexpr double kOneInFlight = 1.04;
   // The tile whose rounds over the device take least time.
   double least = 0;
   for (const ProductTile &tile : productTiles(l, c, dims, isTaken)) {
@@ -87,9 +85,9 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     double time = timeOf(tile, m, n, batch, target_);
     auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
     if (rowBytes < 128)
-      slowDown(tile.m > 128 ? kNarrowRowsOfTall : kNarrowRows);
+      slowDown(tile.m > 128 ? costs.narrowRowsOfTall : costs.narrowRows);
     if (isAdded && !holdsAccumulators(tile, 3, target_))
-      slowDown(kOneInFlight);
+      slowDown(costs.oneInFlight);
     if (loadBound) // as many rounds, of what half of a cluster of two loads
       time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
     if (p.unit == "wgmma" && time >= least)
@@ -218,19 +216,16 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   bool shares = ((stored.turned && bm < 256) || inChunks) && tiles > target_.smCount;
   // So are slots whose rows have 64 bytes, two requests for what others bring in one, unless the sum is too short to pay for the cluster's
   // start (docs/lab).
-  constexpr int64_t kFewRounds = 24;
   int64_t summed = extentProduct(l, c.k, dims, likely_);
   Count rounds = n < 0 || summed < 0 ? Count(0) : ceilDiv(batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
-  bool narrow = acrossColumns && bn % 64 && (bn & -bn) * bytes < 128 && bm == 128 && rounds >= kFewRounds;
+  bool narrow = acrossColumns && bn % 64 && (bn & -bn) * bytes < 128 && bm == 128 && rounds >= costs.chunkRounds;
   if ((straddled || shares || narrow) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 &&
       (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty()) {
     l.cluster = 2;
     l.raster = stored.turned && !straddled ? 6 : l.raster; // of 2 to 16 the best, by up to 3 %
-    // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first
-    // (H200: 6 slots instead of 8 are 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000).
-    constexpr int64_t kMostStraddling = 160 << 10, kFewTiles = 32;
-    if (straddled && summed > 0 && rounds <= kFewTiles)
-      l.stages = std::clamp<int64_t>(kMostStraddling / stageBytes, 2, l.stages);
+    // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first.
+    if (straddled && summed > 0 && rounds <= costs.straddlingTiles)
+      l.stages = std::clamp<int64_t>(costs.straddlingBytes / stageBytes, 2, l.stages);
   }
   return true;
 }
@@ -248,7 +243,7 @@ SmallVector<ProductTile> Scheduler::productTiles(const LaunchPlan &l, const Cont
     for (int64_t n : sides(columns)) {
       // As for the target's own tiles: operands of 1 / m + 1 / n a multiply-add come as fast as 64 of these are done.
       double reuse = double(m) * double(n) / double(m + n);
-      tiles.push_back({int(m), int(n), int(175 * reuse / (reuse + 64))});
+      tiles.push_back({int(m), int(n), int(costs_.warpgroups.givenTileRate * reuse / (reuse + costs_.warpgroups.givenTileReuse))});
     }
   return tiles;
 }

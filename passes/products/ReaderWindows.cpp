@@ -9,6 +9,7 @@
 #include "passes/index/IndexArithmetic.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
+#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -46,9 +47,6 @@ public:
   }
 
 private:
-  /// The most points of a window, which a tile has all of.
-  static constexpr int64_t kLargestWindow = 64;
-
   /// Products of warpgroups come in boxes of memory, which digits of rows would not be.
   bool isOffWarpgroups(ReduceOp op) {
     std::optional<Contraction> c = findContraction(op);
@@ -99,7 +97,7 @@ private:
       int64_t most = knownMax(reader.getExtents().getResult(d), facts_);
       points *= most < 0 ? Count(Count::kMost) : Count(most);
     }
-    return seen.all() && !isPermutation && int64_t(points) <= kLargestWindow ? std::optional(places) : std::nullopt;
+    return seen.all() && !isPermutation && int64_t(points) <= target_.costs->copies.largestWindow ? std::optional(places) : std::nullopt;
   }
 
   /// Whether no two points of the reader's dims in `e`, none of which has been seen, come to one subscript.

@@ -17,6 +17,7 @@
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -30,9 +31,6 @@ namespace {
 
 /// What rows of a tensor copy's source are multiples of.
 constexpr int64_t kRowBytes = 16;
-/// Rows of the workspaces: a box's rows of 128 bytes then lie in one L2 line each. With rows of
-/// 8208 bytes a product took half as long again (H200).
-constexpr int64_t kWorkspaceRowBytes = 128;
 
 class Repacker {
 public:
@@ -229,7 +227,7 @@ private:
       indices.push_back(reduce.getIndices()[d]);
     }
     Type element = isa<FloatTF32Type>(unitType) ? Type(b.getF32Type()) : unitType;
-    int64_t perRow = kWorkspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
+    int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
     rows = domain;
     rows.back() = roundUp(rows.back(), perRow);
     auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
@@ -342,8 +340,7 @@ private:
         if (copy && operand == factor)
           own = *copy;
       }
-      constexpr int64_t kShortRow = 32; // elements
-      if (length >= 0 && length < kShortRow)
+      if (length >= 0 && length < target_.costs->copies.shortRow)
         copies += 1;
       if (!possible || copies > fewest || (copies == fewest && length <= longest))
         continue;
@@ -457,10 +454,10 @@ private:
     int64_t rank = type.getRank(), bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
     AffineMap shape = getTensorShape(tensor);
     // Rows that are shorter than an L2 line share it evenly.
-    int64_t most = knownMax(shape.getResult(last), facts_), rowBytes = kWorkspaceRowBytes;
+    int64_t most = knownMax(shape.getResult(last), facts_), rowBytes = target_.costs->copies.workspaceRowBytes;
     if (most > 0)
-      rowBytes = std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(std::min<int64_t>(most, kWorkspaceRowBytes) * bytes)), kRowBytes,
-                                     kWorkspaceRowBytes);
+      rowBytes = std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(std::min<int64_t>(most, target_.costs->copies.workspaceRowBytes) * bytes)),
+                                     kRowBytes, target_.costs->copies.workspaceRowBytes);
     int64_t perRow = rowBytes / bytes;
     SmallVector<AffineExpr> extents(shape.getResults());
     SmallVector<std::string> names;

@@ -9,6 +9,7 @@
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
+#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -39,7 +40,7 @@ private:
     int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
     bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
     int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;
-    if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < kLeastThick))
+    if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < target_.costs->streamed.leastThick))
       return;
     SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(byRows ? c.m : c.n);
     reduce->setAttr(kStreamed, DenseI64ArrayAttr::get(reduce.getContext(), dims));
@@ -49,17 +50,16 @@ private:
   /// operand that meets more, as long as their multiply-adds keep up with memory; so they do for a unit that
   /// would multiply zeros for most of its rows, where nothing else brings it operands in time.
   int64_t mostThin(const Contraction &c) const {
-    constexpr int64_t kWithoutUnit = 16, kBesideUnit = 8, kByElements = 4;
+    const StreamedCosts &costs = target_.costs->streamed;
     if (!hasUnit(c, target_))
-      return kWithoutUnit;
+      return costs.withoutUnit;
     if (!hasRowsOfCopies(c, facts_))
-      return kByElements; // a thread loads as many of the thin side for each element
-    return target_.wgmma && findWarpgroupForm(c) ? 1 : kBesideUnit;
+      return costs.byElements; // a thread loads as many of the thin side for each element
+    return target_.wgmma && findWarpgroupForm(c) ? 1 : costs.besideUnit;
   }
 
   int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const { return knownPoints(reduce.getExtents(), dims, facts_); }
 
-  static constexpr int64_t kLeastThick = 64;
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;

@@ -13,6 +13,7 @@
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -25,10 +26,8 @@ using namespace te;
 
 namespace {
 
-/// What rows of tensor copies start at, and what rows of workspaces do (as in te-repack).
-constexpr int64_t kRowBytes = 16, kWorkspaceRowBytes = 128;
-/// Rows of slots that are at least so long need no neighbours.
-constexpr int64_t kLongRowBytes = 64;
+/// What rows of tensor copies start at.
+constexpr int64_t kRowBytes = 16;
 
 /// An operand x[.., a * q + b * s + rest, .., c, ..] of which s and c become one index, and the
 /// other operand, which has both alone.
@@ -147,7 +146,7 @@ std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c
   }
   int64_t bytes = xRead.getResult().getType().getIntOrFloatBitWidth() / 8;
   int64_t channels = w.channels ? knownMax(extentOf(reduce, *w.channels), facts_) : 1;
-  if (channels < 1 || Count(channels) * bytes >= kLongRowBytes)
+  if (channels < 1 || Count(channels) * bytes >= target_.costs->copies.longRowBytes)
     return std::nullopt;
   // Each window starts at a multiple of what tensor copies ask.
   w.padded = channels;
@@ -261,7 +260,7 @@ ComputeOp Merger::makeCopy(ReduceOp reduce, ReadOp read, ArrayRef<AffineExpr> ex
   unsigned symbols = reduce.getExtents().getNumSymbols();
   auto mapOf = [&](unsigned dims, ArrayRef<AffineExpr> e) { return simplifyAffineMap(AffineMap::get(dims, symbols, e, context)); };
   Type element = read.getResult().getType();
-  int64_t perRow = kWorkspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
+  int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
   SmallVector<AffineExpr> shape(extents);
   shape.back() = width.ceilDiv(perRow) * perRow;
   SmallVector<std::string> names;
@@ -355,8 +354,9 @@ void Merger::merge(ReduceOp reduce, Windows w) {
     else
       b.clone(op, mapping);
   }
-  emitRemark(loc) << "rows of '" << nameOf(w.x.read.getTensor()) << "' along a summed index are shorter than " << kLongRowBytes
-                  << " bytes: it is copied, padded, so that windows along " << llvm::join(merged, " and ") << " are rows of tensor copies";
+  emitRemark(loc) << "rows of '" << nameOf(w.x.read.getTensor()) << "' along a summed index are shorter than "
+                  << target_.costs->copies.longRowBytes << " bytes: it is copied, padded, so that windows along "
+                  << llvm::join(merged, " and ") << " are rows of tensor copies";
   reduce.getResult().replaceAllUsesWith(made.getResult());
   reduce.erase();
 }

@@ -128,7 +128,7 @@ private:
     for (unsigned d : reduced)
       if (knownMax(r.getExtents().getResult(d), facts_) < 0)
         return false;
-    return knownPoints(r.getExtents(), reduced, facts_) > kLargestHeld && !findColumn(r, facts_) &&
+    return knownPoints(r.getExtents(), reduced, facts_) > target_.costs->rows.largestHeld && !findColumn(r, facts_) &&
            (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
   }
 

@@ -65,7 +65,7 @@ private:
       int64_t most = knownMax(op.getExtents().getResult(d), facts_);
       length *= most < 0 ? int64_t(1) : most;
     }
-    return places.back() >= op.getNumParallel() && length <= Count(kLargestHeld) * target_.cluster;
+    return places.back() >= op.getNumParallel() && length <= Count(target_.costs->rows.largestHeld) * target_.cluster;
   }
 
   /// Whether `op` reduces rows, columns or both of the product, along the last index of each and others, which are parts as they stand,
@@ -86,7 +86,7 @@ private:
     // Where a tile has all points that are reduced, whatever their indices, they are no parts.
     auto reducedDims = llvm::seq(op.getNumParallel(), op.getNumDims());
     int64_t points = knownPoints(op.getExtents(), reducedDims, facts_);
-    bool few = points >= 0 && points <= kLargestInTile;
+    bool few = points >= 0 && points <= target_.costs->chains.largestInTile;
     auto isPart = [&](ArrayRef<unsigned> side, unsigned d) { return llvm::is_contained(side, d) && isReduced(side.back()) && !few; };
     for (unsigned d = 0; d < places.size(); ++d)
       if (isReduced(d) && d != c.m.back() && d != c.n.back() && !isPart(c.m, d) && !isPart(c.n, d))

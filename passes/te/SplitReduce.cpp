@@ -140,14 +140,14 @@ private:
     return r && !r.isArg();
   }
 
-  /// How many blocks a multiprocessor should have of a reduction that meets `thin` points of another operand (tables of
-  /// schedules on an H200).
-  static int64_t blocksPerMultiprocessor(int64_t thin, bool columns) {
+  /// How many blocks a multiprocessor should have of a reduction that meets `thin` points of another operand.
+  int64_t blocksPerMultiprocessor(int64_t thin, bool columns) const {
     if (thin == 1)
-      return 8;
+      return costs_.blocks;
     if (columns)
-      return std::clamp<int64_t>(32 / thin, 2, 8);
-    return thin > 4 && thin <= 8 ? 8 : 4;
+      return std::clamp<int64_t>(costs_.streamedColumnBlocks / thin, 2, costs_.blocks);
+    const StreamedCosts &streamed = target_.costs->streamed;
+    return thin > streamed.leastShared && thin <= streamed.fewPoints ? costs_.blocks : costs_.streamedBlocks;
   }
 
   /// A reduction that is no product, of `points` results times `thin` that a tile has all of; its reduced indices
@@ -159,10 +159,12 @@ private:
       length *= of;
     // A block takes a warp's width of neighbouring results, or one result; of a streamed operand it has more in flight.
     std::optional<Column> column = findColumn(op, facts_);
-    int64_t perBlock = column ? (thin > 1 ? streamedColumns(thin, *column) : 128) : thin > 1 ? streamedRows(streamsElements(op)) : 1;
+    int64_t perBlock = column     ? (thin > 1 ? streamedColumns(thin, *column, target_.costs->streamed) : costs_.columns)
+                       : thin > 1 ? streamedRows(streamsElements(op), target_.costs->streamed)
+                                  : 1;
     int64_t blocks = std::max<int64_t>(1, int64_t(points / perBlock));
     int64_t wanted = target_.smCount * blocksPerMultiprocessor(thin, column.has_value());
-    if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value()))
+    if (blocks * 2 > wanted || !isWorthSharing(points * thin, length, column.has_value(), costs_))
       return Parts();
     if (schedule_.merge == Merge::WhereItPays && wholeColumns(op, facts_, target_))
       return Parts();
@@ -175,11 +177,10 @@ private:
       return Parts();
     // Outer indices are parts as they stand, as long as that does not make far too many.
     Parts parts;
-    constexpr int64_t kLeast = 64;                  // elements of a part
-    const int64_t kMostParts = column ? 256 : 4096; // that one block adds up, of as many columns or of one result
-    int64_t wantedParts = std::min(kMostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = int64_t(length);
+    const int64_t mostParts = column ? costs_.mostColumnParts : costs_.mostParts;
+    int64_t wantedParts = std::min(mostParts, int64_t(llvm::divideCeil(wanted, blocks))), rest = int64_t(length);
     while (isPlain && parts.whole + 1 < lengths.size() && lengths[parts.whole] <= 2 * wantedParts &&
-           rest / lengths[parts.whole] >= kLeast) {
+           rest / lengths[parts.whole] >= costs_.leastPart) {
       int64_t extent = lengths[parts.whole++];
       rest /= extent;
       wantedParts = llvm::divideCeil(wantedParts, extent);
@@ -187,15 +188,14 @@ private:
     if (wantedParts < 2)
       return parts;
     int64_t next = lengths[parts.whole], inner = std::max<int64_t>(1, rest / next); // (0 where the product of all has stopped at its limit)
-    int64_t least = llvm::divideCeil(kLeast, inner);
+    int64_t least = llvm::divideCeil(costs_.leastPart, inner);
     int64_t want = std::max<int64_t>(least, llvm::bit_floor(uint64_t(std::max<int64_t>(1, next / wantedParts)))), chunk = want;
     int64_t divisor = knownDivisor(getExtents(op).getResult(getNumParallel(op) + parts.whole), facts_);
     while (chunk > 1 && divisor % chunk)
       chunk /= 2;
     // Many short parts are as many sums to merge: longer ones that are no powers of two, or a cluster's, or a last one that
     // is shorter.
-    constexpr int64_t kShorter = 4;
-    auto isShort = [&] { return chunk < want / kShorter || Count(next) > 2 * kMostParts * Count(chunk); };
+    auto isShort = [&] { return chunk < want / costs_.shorter || Count(next) > 2 * mostParts * Count(chunk); };
     if (isShort()) {
       constexpr int64_t kVector = 16, kMostCuts = 1 << 16; // whole vectors of any type; more parts than any device needs
       int64_t longest = std::max<int64_t>(1, std::min(2 * want, next / 2));
@@ -205,8 +205,7 @@ private:
           break;
         }
       if (isShort()) {
-        constexpr int64_t kRowBlocks = 2; // of a multiprocessor
-        bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= kRowBlocks * target_.smCount;
+        bool fills = column ? fillsClusters(points, *column) : blocks * target_.cluster >= costs_.rowBlocks * target_.smCount;
         bool merges = target_.cluster > 1 && schedule_.merge != Merge::Launch && !parts.whole && standsAlone(op);
         bool endsEarly = isPlain || isa<CascadeOp, FoldOp>(op);
         if (merges && (fills || !endsEarly))
@@ -221,7 +220,7 @@ private:
         }
       }
     }
-    if (Count(chunk) * inner >= kLeast / 4 && chunk * 2 <= next)
+    if (Count(chunk) * inner >= costs_.leastPart / 4 && chunk * 2 <= next)
       parts.chunk = chunk;
     return parts;
   }
@@ -255,21 +254,21 @@ private:
   /// that have a smaller tile: there the multiply-adds themselves are what takes time.
   Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
     bool cores = !hasUnit(c, target_);
-    const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? 4 : 1;
+    const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? costs_.coresPerMultiprocessor : 1;
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return ceilDiv(Count(extentOf(reduce, dims)), tile); };
     Count tiles =
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = kPerMultiprocessor * target_.smCount / int64_t(tiles);
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
-    if (parts < 4)
+    if (parts < costs_.leastProductParts)
       return Parts();
-    constexpr int64_t kLeast = 256; // a shorter sum is over before a second launch starts
-    int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(kLeast, llvm::PowerOf2Ceil(equal));
+    const int64_t least = costs_.leastProductPart;
+    int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(least, llvm::PowerOf2Ceil(equal));
     if (divisor % chunk == 0)
       return chunk * 2 <= length ? Parts{0, chunk} : Parts();
     constexpr int64_t kWhole = 128; // whole tiles of any unit, and whole lines
-    chunk = std::max<int64_t>(kLeast, llvm::alignTo(equal, kWhole));
+    chunk = std::max<int64_t>(least, llvm::alignTo(equal, kWhole));
     return chunk * 2 <= length && canEndEarly(c) ? Parts{0, chunk, /*lastIsShorter=*/true} : Parts();
   }
 
@@ -338,6 +337,7 @@ private:
 
   KernelOp kernel_;
   const Target &target_;
+  const SharingCosts &costs_ = target_.costs->sharing;
   SizeFacts facts_;
   KernelSchedule schedule_;
 };

@@ -10,6 +10,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,9 +37,8 @@ bool runsAlongMemory(Operation *r, const Scan &scan) {
 
 /// Points of a chunk; 0: rows are enough, or too short to be cut.
 int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kRow = 4096, kLeastColumn = 64, kColumns = 32, kRowBlocks = 2,
-                    kColumnBlocks = 16;  // a block's tile; blocks a multiprocessor
-  constexpr int64_t kLongest = 8 * kRow; // that takes a block no longer than three launches more
+  constexpr int64_t kColumns = 32; // of a warp
+  const ScanCosts &costs = target.costs->scans;
   // What knows no law runs in order; the steps of a recurrence from the end are none of its index's order.
   if (auto fold = dyn_cast<FoldOp>(r); fold && (!fold.getMonoid() || fold.getDescending()))
     return 0;
@@ -55,12 +55,12 @@ int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Ta
   if (length < 0)
     return 0;
   if (runsAlongMemory(r, scan) || rows == Count(1))
-    return rows < Count(kRowBlocks * target.smCount) && length > kLongest ? kRow : 0;
-  int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = kColumnBlocks * target.smCount;
-  if (blocks * 2 > wanted || length < 4 * kLeastColumn)
+    return rows < Count(costs.rowBlocks * target.smCount) && length > costs.longestRow ? costs.row : 0;
+  int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = costs.columnBlocks * target.smCount;
+  if (blocks * 2 > wanted || length < 4 * costs.leastColumn)
     return 0;
   int64_t chunk = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, llvm::divideCeil(wanted, blocks)))));
-  chunk = std::max(chunk, kLeastColumn);
+  chunk = std::max(chunk, costs.leastColumn);
   return chunk * 2 <= length ? chunk : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -17,9 +18,6 @@ namespace kernelc {
 using namespace tile;
 
 namespace {
-
-/// What a thread needs beside accumulators and what it has asked for early: addresses, and an epilogue at work.
-constexpr int64_t kBeside = 64;
 
 struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   void runOnOperation() override {
@@ -48,7 +46,7 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     int64_t share = shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
                                    int64_t(func.getProducerRegisters()))
                         .consumer;
-    return share - accumulators - kBeside;
+    return share - accumulators - target.costs->threads.besideEarlyLoads;
   }
 
   /// Whether all rows of the product's results, or all columns, read the same elements. Matrices would take as many registers as results.

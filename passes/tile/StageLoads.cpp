@@ -7,6 +7,7 @@
 #include "passes/tile/Box.h"
 #include "passes/tile/Carried.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <limits>
@@ -23,8 +24,6 @@ namespace {
 
 /// Of a ring, and what its slots are aligned to.
 constexpr int64_t kBarriers = 1024;
-/// Less is not worth a copy of its own: rows of biases and scales stay loads.
-constexpr int64_t kLeastBytes = 2048;
 
 int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
 
@@ -61,9 +60,11 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
 
   static int64_t slotsOf(ArrayRef<LoadOp> loads) { return std::min<int64_t>(2, loads.size()); }
 
+  static const Target *targetOf(FuncOp func) { return findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size())); }
+
   /// What rings and sums over rows of several warps leave of a block's shared memory.
   static int64_t roomOf(FuncOp func) {
-    const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+    const Target *target = targetOf(func);
     if (!target)
       return std::numeric_limits<int64_t>::max();
     int64_t room = target->maxSharedPerBlock - kBarriers;
@@ -90,10 +91,12 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
 
   /// Whether a tensor copy can bring it: behind the product, not in its loop.
   static bool isStageable(FuncOp func, LoadOp load) {
+    const Target *target = targetOf(func);
+    int64_t leastBytes = (target ? *target->costs : kMeasuredCosts).threads.leastStagedBytes;
     Operation *loop = load->getParentOp();
     bool once = loop == func || (isa<scf::ForOp>(loop) && loop->getParentOp() == func);
     if (!once || llvm::any_of(*load->getBlock(), llvm::IsaPred<DotOp>) || !load.getIndexTiles().empty() ||
-        (load.getPadding() && !isZeroPadded(load)) || bytesOf(load.getResult().getType()) < kLeastBytes ||
+        (load.getPadding() && !isZeroPadded(load)) || bytesOf(load.getResult().getType()) < leastBytes ||
         load.getResult().getType().getElementTypeBitWidth() < 8)
       return false;
     RingType ring = ringOf(func, load, 1);

@@ -4,6 +4,8 @@
 
 #include "ir/tile/Tile.h"
 #include "passes/index/Affine.h"
+#include "support/Target.h"
+#include "support/TargetCosts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,18 +20,16 @@ using namespace tile;
 
 namespace {
 
-/// Where a launch writes more than one byte in so many that it reads, the cache is better left to what it writes.
-constexpr double kReadsPerWrite = 4;
-/// So many tiles of another index may read an element, side by side, before it has to stay.
-constexpr int64_t kReaders = 4;
-/// What an extent counts for of which nothing is known.
-constexpr double kUnknownExtent = 1 << 20;
+const ThreadCosts &costsOf(FuncOp func) {
+  const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+  return (target ? *target->costs : kMeasuredCosts).threads;
+}
 
 te::SizeFacts factsOf(FuncOp func) { return {func.getSizeDiv(), func.getSizeMax()}; }
 
 double estimate(FuncOp func, unsigned dim) {
   int64_t most = te::knownMax(func.getExtent(dim), factsOf(func));
-  return most < 0 ? kUnknownExtent : double(std::max<int64_t>(1, most));
+  return most < 0 ? costsOf(func).unknownExtent : double(std::max<int64_t>(1, most));
 }
 
 /// Bytes behind an access: the extents of the dims in `map` times the element.
@@ -56,7 +56,7 @@ bool isTwoDigits(FuncOp func, AffineExpr e) {
   return extent == stride || (limit && most >= 0 && most <= limit.getValue());
 }
 
-/// Whether few tiles of a launch read each element: indices that are not in the map have at most kReaders tiles together,
+/// Whether few tiles of a launch read each element: indices that are not in the map have few tiles together,
 /// and no two indices are in one subscript unless as digits.
 bool isReadByFew(FuncOp func, AffineMap map) {
   int64_t readers = 1;
@@ -70,7 +70,7 @@ bool isReadByFew(FuncOp func, AffineMap map) {
     if (most < 0)
       return false;
     readers *= llvm::divideCeil(most, func.getTiles()[d]);
-    if (readers > kReaders)
+    if (readers > costsOf(func).readers)
       return false;
   }
   return llvm::all_of(map.getResults(), [&](AffineExpr e) {
@@ -105,7 +105,7 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
       for (auto &[source, all] : loads) {
         LoadOp load = all.front();
         if (source.second >= 0 && all.size() == 1 && load.getIndexTiles().empty() && !readLater.contains(source) &&
-            isReadByFew(func, load.getMap()) && read >= kReadsPerWrite * written)
+            isReadByFew(func, load.getMap()) && read >= costsOf(func).readsPerWrite * written)
           load.setStreaming(true);
       }
       for (auto &[source, all] : loads)

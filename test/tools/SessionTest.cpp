@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "driver/jit/HostRun.h"
@@ -87,9 +88,31 @@ TEST(Session, AtMostMaxVariantsAreSpecialised) {
     return k.ok() ? k->variants[0].name : "";
   };
   EXPECT_EQ(variantOf(32), "specialised");
-  EXPECT_EQ(variantOf(64), "specialised");
+  EXPECT_EQ(variantOf(64), "ranged");
   EXPECT_EQ(variantOf(4096), "general"); // the third kind of sizes
   EXPECT_EQ(variantOf(32), "specialised");
+}
+
+// A size that varies from call to call has a variant for the first value and one for each class of others.
+TEST(Session, ManyValuesOfASizeShareFourVariants) {
+  auto session = Session::create(withCache(freshFolder()));
+  auto kernel = session->compile("def mm(a: bf16[M, K], b: bf16[N, K]) -> (c: bf16[M, N]) { c[i, j] = sum[k](a[i, k] * b[j, k]) }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  auto tensor = [](uintptr_t gigabyte, int64_t rows, int64_t columns) { // (nobody reads it)
+    return DeviceTensor{reinterpret_cast<void *>(gigabyte << 30), ElementType::bf16, {rows, columns}, {columns, 1}, 0};
+  };
+  std::set<std::string> texts;
+  for (int64_t m : {512, 1, 2, 3, 7, 16, 33, 64, 100, 256, 777, 1000, 2048, 4096}) {
+    auto k = (*kernel)->variantFor("sm_90a", {tensor(1, m, 1024), tensor(2, 512, 1024), tensor(3, m, 512)});
+    ASSERT_TRUE(k.ok()) << k.status();
+    const Variant &v = k->variants[0];
+    texts.insert(v.cudaText);
+    std::vector<int64_t> sizes;
+    for (const SizeRecipe &r : k->sizes)
+      sizes.push_back(r.name == "M" ? m : r.name == "N" ? 512 : 1024);
+    EXPECT_TRUE(v.guard.empty() || v.guard.evaluate(SizeEnv{sizes})) << m << ": " << v.guardText;
+  }
+  EXPECT_LE(texts.size(), 4u);
 }
 
 // Tiles are those of the call that a variant was compiled for; other sizes that it takes find it as it is. A process that

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/LaunchTime.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/te/Scan.h"
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/plan/Grouping.h"
+#include "passes/plan/Siblings.h"
+#include "support/TargetCosts.h"
+#include "support/TargetRates.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// One launch with known sizes.
+class Reckoner {
+public:
+  Reckoner(KernelOp kernel, const LaunchPlan &launch, const Target &target, const SizeFacts &likely)
+      : ops_(getDomainOps(kernel)), l_(launch), target_(target), rates_(*findTargetRates(target.name)), likely_(likely) {}
+
+  std::optional<LaunchTime> run() {
+    for (AffineExpr e : l_.extents.getResults())
+      if (knownMax(e, likely_) < 0)
+        return std::nullopt;
+    time_.blocks = l_.cluster > 1 && !llvm::is_contained(l_.grid, l_.clusterIndex) ? double(l_.cluster) : 1;
+    for (int64_t g : l_.grid)
+      time_.blocks *= std::ceil(extent(g) / tile(g));
+    time_.waves = std::ceil(time_.blocks / target_.smCount);
+    for (auto [n, ordinal] : llvm::enumerate(l_.ops)) {
+      reckonWork(ops_[ordinal], l_.dims[n]);
+      reckonTraffic(ops_[ordinal], l_.dims[n]);
+    }
+    double memory = target_.partRates.memory > 0 ? target_.partRates.memory : target_.costs->merging.rate;
+    time_.memory = bytes_ / memory;
+    time_.l2 = traffic_ / rates_.l2;
+    time_.launch = target_.partRates.launch > 0 ? target_.partRates.launch : target_.costs->merging.start;
+    time_.fill = time_.drain = target_.costs->merging.oneBlock / 2;
+    return time_;
+  }
+
+private:
+  /// Of mma.sync on parts whose matrix units take warpgroups' instructions, too: 0.52 to 0.65 of cuBLAS by forced schedules (docs/lab).
+  static constexpr double kMmaShare = 0.6;
+  double perUs(double perClock) { return perClock * rates_.clock; }
+  double extent(int64_t index) { return double(std::max<int64_t>(1, knownMax(l_.extents.getResult(index), likely_))); }
+  double tile(int64_t index) { return double(std::max<int64_t>(1, l_.tiles[index])); }
+  /// Points of an index that a block has: a tile's, or all where it walks them; of a cluster its share.
+  double ofBlock(int64_t index) {
+    if (llvm::is_contained(l_.grid, index))
+      return tile(index);
+    double all = std::ceil(extent(index) / tile(index)) * tile(index);
+    return l_.cluster > 1 && index == l_.clusterIndex ? std::ceil(all / double(l_.cluster)) : all;
+  }
+
+  /// Points of these dims that a block goes over.
+  double pointsOf(ArrayRef<int64_t> dims, const llvm::BitVector &support) {
+    double points = 1;
+    for (unsigned d : support.set_bits())
+      points *= d < dims.size() ? ofBlock(dims[d]) : 1;
+    return points;
+  }
+
+  void reckonProduct(const Contraction &c, ArrayRef<int64_t> dims) {
+    double points = 1;
+    for (unsigned d : llvm::concat<const unsigned>(c.batch, c.m, c.n, c.k, c.scaledK, c.ownK))
+      points *= ofBlock(dims[d]);
+    Type type = l_.unit == "wgmma" ? findWarpgroupType(c) : c.aType;
+    double bits = type ? std::max(8u, type.getIntOrFloatBitWidth()) : 16;
+    double rate = (target_.productRate > 0 && l_.unit == "wgmma" ? target_.productRate : perUs(rates_.matrix16) * kMmaShare) * 16 / bits;
+    time_.tensor += time_.waves * points / rate;
+    reckonShared(c, dims, points, bits / 8);
+  }
+
+  void reckonWork(Operation *op, ArrayRef<int64_t> dims) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    auto cascade = dyn_cast<CascadeOp>(op);
+    if (std::optional<Contraction> c = reduce && l_.unit != "simt" ? findContraction(reduce) : std::nullopt)
+      return reckonProduct(*c, dims);
+    double multiplied = 0; // points of products, whose multiply-adds are not those of CUDA cores
+    for (unsigned k = 0; cascade && l_.unit != "simt" && k < cascade->getNumResults(); ++k)
+      if (std::optional<Contraction> c = findContraction(cascade, k)) {
+        llvm::BitVector all(dims.size());
+        for (unsigned d : llvm::concat<const unsigned>(c->batch, c->m, c->n, c->k))
+          all.set(d);
+        multiplied = std::max(multiplied, pointsOf(dims, all));
+        reckonProduct(*c, dims);
+      }
+    double plain = 0, special = 0; // of all points
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *inner) {
+        StringRef dialect = inner->getName().getDialectNamespace();
+        bool isIndex = llvm::all_of(inner->getResultTypes(), [](Type t) { return t.isIndex(); });
+        if (inner->getNumResults() == 0 || isIndex || isa<arith::ConstantOp>(inner) || (dialect != "math" && dialect != "arith"))
+          return;
+        double points = pointsOf(dims, findSupport(inner->getResult(0), dims.size()));
+        if (multiplied > 0 && points >= multiplied)
+          return;
+        (dialect == "math" || isa<arith::DivFOp>(inner) ? special : plain) += points;
+      });
+    if (!isa<ComputeOp>(op) && multiplied == 0) // what combines
+      plain += pointsOf(dims, llvm::BitVector(dims.size(), true));
+    time_.cores += time_.waves * plain / perUs(rates_.f32);
+    time_.special += time_.waves * special / perUs(rates_.special);
+  }
+
+  /// Instructions of 64 rows read these and all columns; copies write rows and columns of each tile of the sum.
+  void reckonShared(const Contraction &c, ArrayRef<int64_t> dims, double points, double bytes) {
+    double m = 1, n = 1;
+    for (unsigned d : c.m)
+      m *= tile(dims[d]);
+    for (unsigned d : c.n)
+      n *= tile(dims[d]);
+    double read = std::ceil(m / 64) * (std::min(m, 64.0) + n), written = m + n;
+    time_.shared += time_.waves * points / (m * n) * (read + written) * bytes / perUs(rates_.shared);
+  }
+
+  void reckonTraffic(Operation *op, ArrayRef<int64_t> dims) {
+    auto add = [&](ArrayRef<int64_t> indices, Type element, bool isNew) {
+      double all = 1, own = 1, width = std::max(8u, element.getIntOrFloatBitWidth()) / 8.0;
+      llvm::SmallDenseSet<int64_t> seen;
+      for (int64_t i : indices)
+        if (i >= 0 && seen.insert(i).second) {
+          all *= extent(i);
+          own *= std::min(ofBlock(i), extent(i));
+        }
+      bytes_ += isNew ? all * width : 0;
+      traffic_ += own * width * time_.blocks;
+    };
+    auto isInside = [&](Operation *producer) { return producer && llvm::any_of(l_.ops, [&](int64_t o) { return ops_[o] == producer; }); };
+    op->walk([&](ReadOp read) {
+      if (isInside(read.getTensor().getDefiningOp()))
+        return;
+      SmallVector<int64_t> indices;
+      for (Value v : read.getOperands_())
+        if (std::optional<unsigned> d = findIndex(op, v))
+          indices.push_back(dims[*d]);
+      std::pair<Value, SmallVector<int64_t>> key(read.getTensor(), indices);
+      bool isNew = !llvm::is_contained(read_, key);
+      read_.push_back(key);
+      if (isNew)
+        add(indices, read.getResult().getType(), true);
+    });
+    for (Value result : op->getResults()) {
+      bool leaves = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        while (!isa<ReturnOp>(user) && !isDomainOp(user))
+          user = user->getParentOp();
+        return isa<ReturnOp>(user) || !isInside(user);
+      });
+      if (leaves)
+        add(dims.take_front(getNumParallel(op)), cast<RankedTensorType>(result.getType()).getElementType(), true);
+    }
+  }
+
+  SmallVector<Operation *> ops_;
+  const LaunchPlan &l_;
+  const Target &target_;
+  const TargetRates &rates_;
+  SizeFacts likely_;
+  LaunchTime time_;
+  double bytes_ = 0, traffic_ = 0;
+  std::vector<std::pair<Value, SmallVector<int64_t>>> read_;
+};
+
+/// "'y'", or where it has no name what its launch is called by.
+std::string nameOf(Operation *op, const LaunchPlan &launch) {
+  auto named = op->getAttrOfType<StringAttr>("name");
+  return named ? ("'" + named.getValue() + "' of launch '" + launch.name + "'").str() : "what launch '" + launch.name + "' makes";
+}
+
+/// Why `reader` does not share the launch of `producer`, whose result it reads.
+std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
+  if (isa<ScatterOp>(producer))
+    return "a scatter is done only when all of its launch is";
+  if (isa<ScatterOp>(reader))
+    return "a scatter has a launch of its own";
+  if (auto why = reader->getAttrOfType<StringAttr>(kNoSibling))
+    return why.getValue().str();
+  auto product = [](Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    return reduce && findGeneralContraction(reduce);
+  };
+  if (product(producer) && product(reader))
+    return "a product takes its factors from memory, and no tile holds all that both need";
+  if (!read.getMapOrIdentity().isProjectedPermutation() || read.getBounds() != BoundsMode::InBounds)
+    return "it is read at other points than those at which it is made";
+  bool reduces = llvm::any_of(read.getOperands_(), [&](Value v) {
+    std::optional<unsigned> d = findIndex(reader, v);
+    return d && *d >= getNumParallel(reader);
+  });
+  if (reduces)
+    return "it is reduced over more than a block has of it";
+  return getResultDims(read.getTensor()).size() < getNumParallel(reader) ? "many blocks read each element of it"
+                                                                         : "the blocks of the two have other points";
+}
+
+} // namespace
+
+double LaunchTime::busy() const { return std::max({tensor, cores, special, shared, l2, memory}); }
+
+std::string LaunchTime::bound() const {
+  std::pair<double, const char *> most{-1, ""};
+  for (auto [name, value] :
+       {std::pair("tensor", tensor), {"cores", cores}, {"special", special}, {"shared", shared}, {"l2", l2}, {"memory", memory}})
+    if (value > most.first)
+      most = {value, name};
+  return most.second;
+}
+
+SmallVector<std::pair<StringRef, double>> termsOf(const LaunchTime &t) {
+  return {{"tensor", t.tensor}, {"cores", t.cores}, {"special", t.special}, {"shared", t.shared}, {"l2", t.l2},
+          {"memory", t.memory}, {"fill", t.fill},   {"drain", t.drain},     {"start", t.launch}};
+}
+
+std::optional<LaunchTime> timeOf(KernelOp kernel, const LaunchPlan &launch, const Target &target, const SizeFacts &likely) {
+  return Reckoner(kernel, launch, target, likely).run();
+}
+
+std::vector<std::string> describeReasons(KernelOp kernel, const KernelPlan &plan, size_t launch) {
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  std::vector<std::string> lines;
+  for (int64_t o : plan.launches[launch].ops) {
+    SmallVector<Operation *> told;
+    ops[o]->walk([&](ReadOp read) {
+      Operation *producer = read.getTensor().getDefiningOp();
+      if (!producer || llvm::is_contained(told, producer))
+        return;
+      for (size_t n = 0; n < launch; ++n)
+        for (int64_t other : plan.launches[n].ops)
+          if (ops[other] == producer) {
+            told.push_back(producer);
+            lines.push_back("it reads " + nameOf(producer, plan.launches[n]) + " through memory: " + whyApart(producer, ops[o], read));
+          }
+    });
+  }
+  if (lines.empty() && launch > 0)
+    lines.push_back("it reads nothing that an earlier launch makes, and has other points than those");
+  return lines;
+}
+
+} // namespace kernelc::te

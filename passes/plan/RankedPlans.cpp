@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/RankedPlans.h"
+
+#include "passes/plan/Schedule.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// `plan` with the longest of its tiles cut in halves that a schedule may choose, of those on the grid or off it; nothing where there is
+/// none. `least`: what a tile keeps.
+std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector &fixed, bool onGrid, int64_t least) {
+  int64_t longest = -1;
+  for (int64_t i = 0; i < int64_t(plan.indices.size()); ++i)
+    if (!fixed[unsigned(i)] && llvm::is_contained(plan.grid, i) == onGrid && plan.tiles[i] > least && plan.tiles[i] % 2 == 0 &&
+        (longest < 0 || plan.tiles[i] > plan.tiles[longest]))
+      longest = i;
+  if (longest < 0)
+    return std::nullopt;
+  plan.tiles[longest] /= 2;
+  return plan;
+}
+
+/// Of products on matrix units: less of an epilogue at a time, one product in flight, then smaller tiles.
+void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
+  const bool onWarpgroups = first.unit == "wgmma";
+  if (onWarpgroups && first.inFlight > 1)
+    plans.emplace_back(first).inFlight = 1;
+  if (onWarpgroups && first.part > 16)
+    plans.emplace_back(first).part = first.part / 2;
+  for (int64_t times : {2, 4})
+    if (!onWarpgroups && times * first.warps <= 16)
+      plans.emplace_back(first).warps = times * first.warps;
+  if (std::optional<LaunchPlan> shorter = withShorterTile(first, fixed, /*onGrid=*/true, onWarpgroups ? 64 : 32)) {
+    plans.push_back(*shorter);
+    if (std::optional<LaunchPlan> again = withShorterTile(*shorter, fixed, /*onGrid=*/true, onWarpgroups ? 64 : 32))
+      plans.push_back(*again);
+  }
+}
+
+/// Of others: more threads for a tile, then less of what a block has at a time, off the grid first, which changes no block's results.
+void rankOthers(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
+  if (2 * first.warps <= 32)
+    plans.emplace_back(first).warps = 2 * first.warps;
+  std::optional<LaunchPlan> off = withShorterTile(first, fixed, /*onGrid=*/false, 32);
+  if (off)
+    plans.push_back(*off);
+  if (std::optional<LaunchPlan> on = withShorterTile(first, fixed, /*onGrid=*/true, 1))
+    plans.push_back(*on);
+  if (off)
+    if (std::optional<LaunchPlan> both = withShorterTile(*off, fixed, /*onGrid=*/true, 1))
+      plans.push_back(*both);
+}
+
+} // namespace
+
+std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch) {
+  std::vector<LaunchPlan> plans;
+  if (launch.minBlocks > 1) // the one bound that a plan puts on registers by itself
+    plans.emplace_back(launch).minBlocks = 1;
+  LaunchPlan first = launch;
+  first.minBlocks = 1;
+  llvm::BitVector fixed = findUntiled(kernel, launch);
+  if (launch.unit == "simt" && !launch.producerWarps)
+    rankOthers(first, fixed, plans);
+  else
+    rankProducts(first, fixed, plans);
+  return plans;
+}
+
+DictionaryAttr recordOf(MLIRContext *context, const LaunchPlan &plan, const LaunchPlan &first) {
+  Builder b(context);
+  SmallVector<NamedAttribute> entries{b.getNamedAttr("launch", b.getStringAttr(first.name))}, tiles;
+  for (auto [index, own, other] : llvm::zip(plan.indices, plan.tiles, first.tiles))
+    if (own != other)
+      tiles.push_back(b.getNamedAttr(index, b.getI64IntegerAttr(own)));
+  if (!tiles.empty())
+    entries.push_back(b.getNamedAttr("tiles", b.getDictionaryAttr(tiles)));
+  for (const ScheduleNumber &n : kScheduleNumbers)
+    if (plan.*n.field != first.*n.field)
+      entries.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(plan.*n.field)));
+  for (const ScheduleFlag &f : kScheduleFlags)
+    if (plan.*f.field != first.*f.field)
+      entries.push_back(b.getNamedAttr(f.key, b.getBoolAttr(plan.*f.field)));
+  return b.getDictionaryAttr(entries);
+}
+
+bool isScheduledFromOutside(KernelOp kernel, StringRef target, StringRef name) {
+  auto records = kernel->getAttrOfType<ArrayAttr>("schedule");
+  return records && llvm::any_of(records.getAsRange<DictionaryAttr>(), [&](DictionaryAttr record) {
+           auto launch = record.getAs<StringAttr>("launch"), own = record.getAs<StringAttr>("target");
+           return launch && launch.getValue() == name && (!own || own.getValue() == target);
+         });
+}
+
+void addRecords(KernelOp kernel, ArrayRef<DictionaryAttr> records) {
+  SmallVector<Attribute> all;
+  if (auto given = kernel->getAttrOfType<ArrayAttr>("schedule"))
+    llvm::append_range(all, given);
+  llvm::append_range(all, records);
+  kernel->setAttr("schedule", ArrayAttr::get(kernel.getContext(), all));
+}
+
+} // namespace kernelc::te

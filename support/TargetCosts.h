@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the planner weighs: coefficients and limits that decide speed, a struct for each kind of launch, each with its
+// measurement. With Target.h the only place for such numbers: passes compare extents and counts with these, and a lint
+// (cmake/check_thresholds.py) finds others. Where nothing else is said, a number is the best of a table of schedules on an
+// H200 or H100 (docs/lab); a target of which nothing was measured has the same.
+#pragma once
+
+#include <cstdint>
+
+namespace kernelc {
+
+/// Statements computed point by point, and short sums that a thread has all terms of (MemoryPlan.cpp).
+struct PointwiseCosts {
+  int64_t fewBytes = 64;        ///< what has fewer than one byte in so many of the rest is a statistic of each row, and no transposition
+  int64_t largestMade = 4096;   ///< points that a block makes at once of few values before its own; a longer sum is walked
+  int64_t windowStep = 4;       ///< elements from one window to the next: whole sectors are used, if not by one access
+  int64_t windowTerms = 256;    ///< of a sum that one thread has
+  int64_t windowThreads = 1024; ///< of a multiprocessor that such sums keep busy; fewer of them are shared by warps
+  int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few
+};
+
+/// Rows that a block reduces (ReductionPlan.cpp).
+struct RowCosts {
+  int64_t blocks = 8;             ///< that a multiprocessor should have, where a cluster's can share rows out
+  int64_t perThread = 32;         ///< elements of one tile that a thread holds
+  int64_t longRowRegisters = 128; ///< of a thread that holds twice as many, in f32
+  int64_t longRowFrom = 8192;     ///< such rows: longer than this,
+  int64_t longRowTo = 16384;      ///< and no longer than this
+  int64_t loopTile = 4096;        ///< of a row that is walked, with what lengthens it
+  int64_t shortestWalk = 1024;    ///< its shortest tile
+  int64_t spare = 10;             ///< of a row's last tile one part in so many may lie beyond its end
+  int64_t shortRow = 1024;        ///< that is never walked
+  int64_t perWalk = 16;           ///< elements of a thread in a round
+  int64_t perBlock = 4;           ///< short rows to a block, a warp each
+  int64_t shortPerThread = 64;    ///< elements of a thread of several short rows: of windows of 11 x 11, and no more
+  int64_t largestHeld = 32768;    ///< elements that one block holds for several statements to go over
+  int64_t heldByTwo = 16384;      ///< with which a second block has room: 256 threads with 64 elements each
+  int64_t heldPerThread = 64;     ///< of these
+  int64_t heldThreads = 1024;     ///< of a block with longer rows, 32 elements each
+  int64_t heldByElements = 8192;  ///< elements of a block's part where vectors do not fit: each takes an address
+};
+
+/// Columns side by side that blocks reduce (ReductionPlan.cpp).
+struct ColumnCosts {
+  int64_t bytesInFlight = 128;     ///< of a thread
+  int64_t wholeBytesInFlight = 64; ///< of one with columns from end to end, which shares registers with more of its kind
+  int64_t elementsInFlight = 16;   ///< of rows that vectors do not fit
+  int64_t blocks = 2;              ///< of a multiprocessor
+  int64_t shortSum = 64;           ///< over after one load of each thread: columns keep it busy there
+  int64_t states = 32;             ///< elements of a thread whose states have several values
+  int64_t wholeThreads = 1024;     ///< of a multiprocessor whose blocks have columns from end to end
+  double wholeLeastBusy = 0.9;     ///< part of the last wave's blocks from which such blocks need no sharing out
+};
+
+/// Sums that multiply each element of a streamed operand by several of the other one (ReductionPlan.cpp, te-thin-products).
+struct StreamedCosts {
+  int64_t withoutUnit = 16;    ///< points of the other operand up to which CUDA cores keep up with memory
+  int64_t besideUnit = 8;      ///< the same beside a unit that would multiply zeros for most of its rows
+  int64_t byElements = 4;      ///< the same where a thread loads as many of the thin side for each element
+  int64_t leastThick = 64;     ///< points of the streamed side
+  int64_t fewPoints = 8;       ///< that leave registers for a second block
+  int64_t leastShared = 4;     ///< more than so many points are shared by four warps
+  int64_t loads = 16;          ///< on their way, of a thread
+  int64_t longest = 64;        ///< rows of a tile of columns
+  int64_t blocks = 4;          ///< of columns, of a multiprocessor
+  int64_t vectorsPerPoint = 8; ///< columns, in vectors, that a block has for each point
+  int64_t rows = 32;           ///< of a block
+  int64_t rowsByElements = 8;  ///< by elements a thread has loads for few of them
+};
+
+/// Long sums that several blocks, or launches of parts, share (Sharing.cpp, te-split-reduce).
+struct SharingCosts {
+  int64_t length = 512;                ///< of a sum
+  int64_t elements = int64_t(1) << 22; ///< of all of them
+  int64_t rounds = 16;                 ///< of one block, each of which waits for memory:
+  int64_t row = 4096, rows = 256;      ///< elements of such a round, along and across rows
+  double leastBusy = 0.9;              ///< part of the last wave's blocks below which a cluster shares further
+  int64_t blocks = 8;                  ///< of a multiprocessor, of parts of plain sums
+  int64_t streamedBlocks = 4;          ///< the same of streamed ones; `blocks` for 5 to 8 points
+  int64_t streamedColumnBlocks = 32;   ///< of columns so many over the points, from 2 to `blocks`
+  int64_t columns = 128;               ///< neighbouring results of a block
+  int64_t leastPart = 64;              ///< elements of a part
+  int64_t mostColumnParts = 256;       ///< that one block adds up, of as many columns
+  int64_t mostParts = 4096;            ///< or of one result
+  int64_t shorter = 4;                 ///< parts so many times shorter than wanted are too many
+  int64_t rowBlocks = 2;               ///< of a multiprocessor, that a cluster fills
+  int64_t leastProductPart = 256;      ///< of a product's sum: a shorter one is over before a second launch starts
+  int64_t leastProductParts = 4;       ///< two or three do not pay for the second launch
+  int64_t coresPerMultiprocessor = 4;  ///< tiles of CUDA cores
+  int64_t mostFedParts = 64;           ///< of products that tensor copies feed
+  double unequal = 1.1;                ///< times as long: parts that differ pay for checks of where they end
+};
+
+/// Scans (ScanPlan.cpp, te-split-scan).
+struct ScanCosts {
+  int64_t perThread = 16;    ///< elements of a row at a time: vectors on their way, and registers for four blocks
+  int64_t columnRounds = 32; ///< elements of a column at a time
+  int64_t threads = 256;
+  int64_t row = 4096;            ///< a chunk
+  int64_t longestRow = 8 * 4096; ///< that takes a block no longer than three launches more
+  int64_t rowBlocks = 2;         ///< of a multiprocessor
+  int64_t leastColumn = 64;      ///< elements of a chunk of a column
+  int64_t columnBlocks = 16;     ///< of 32 columns, of a multiprocessor
+};
+
+/// Folds and recurrences (FoldPlan.cpp).
+struct FoldCosts {
+  int64_t mostWarps = 4;         ///< of blocks whose threads walk alone
+  int64_t mostStates = 8;        ///< of a thread beside a recurrence
+  int64_t threadsOfStates = 512; ///< of a multiprocessor, from which a thread has several states
+  int64_t threadsAlone = 1024;   ///< of a multiprocessor, from which each result has a thread of its own
+  int64_t threads = 256;
+  int64_t states = 16;        ///< values of a thread's states, which leave registers for loads on their way
+  int64_t mostPerThread = 4;  ///< states
+  int64_t largestInTile = 64; ///< points of an index beside a recurrence that a tile has all of
+};
+
+/// Scatters and segments (ScatterPlan.cpp).
+struct ScatterCosts {
+  int64_t tallyBytes = 48 * 1024; ///< of shared memory, a block's copies of the result
+  int64_t pointsPerElement = 16;  ///< from which copies pay
+  int64_t segmentRows = 32;       ///< beside the contiguous index, of a tile that walks all their segments
+};
+
+/// Launches that merge (Merging.cpp).
+struct MergingCosts {
+  double rate = 1e6;             ///< bytes a microsecond, where a target has no rates
+  double start = 2;              ///< microseconds of a launch, the same
+  double oneBlock = 2;           ///< from a block's first load to its last store
+  double shortBytes = 1 << 25;   ///< of reductions whose start is a good part of their time
+  double share = 0.25;           ///< of the smaller launch's bytes that must be saved,
+  double smallBytes = 1 << 20;   ///< where it has more than so many: less is a launch's time
+  int64_t points = 1 << 16;      ///< of a launch that needs blocks for the whole device
+  double cacheRate = 1.5;        ///< of the second-level cache, over memory's
+  int64_t blockPoints = 1 << 11; ///< of a block that makes few values first
+  double mostBytes = 1 << 15;    ///< that it reads for them
+  int64_t unknownExtent = 4096;  ///< what an extent counts for of which nothing is known
+};
+
+/// Products of which one takes the other's results (Chain.cpp, ChainPlan.cpp, ChainSets.cpp).
+struct ChainCosts {
+  int64_t tileRows = 128, tileColumns = 256; ///< of a product that stands alone, for comparison
+  int64_t mostColumns = 256;                 ///< of the second product: one tile has them all
+  int64_t mostSummed = 256;                  ///< points of the first one's sum that stay in slots for the whole loop
+  int64_t round = 48;                        ///< columns that a round of a cascade costs beside its own, where
+  int64_t fewColumns = 64;                   ///< the second product has no more than so many (docs/lab/2026-11-25-attention.md)
+  int64_t plainFill = 40;       ///< registers of warps that fill one ring with the next box along an index; with 56 causal d 128 spilled
+  int64_t fewestRegisters = 24; ///< of warps that fill, where a set of products needs all others
+  int64_t besideSets = 16;      ///< registers beside a set's sums: operands take the place of sums
+  int64_t mostStages = 4;       ///< slots beyond which copies are never what a round waits for
+  int64_t mostWalkStages = 8;   ///< the same of a walk over one product
+  int64_t largestInTile = 256;  ///< points of an index of a product's tile that are reduced in it
+};
+
+/// Products side by side (SiblingPlan.cpp).
+struct SiblingCosts {
+  int64_t fewestStages = 3; ///< two leave the unit waiting for the second while the first is brought again
+  int64_t combining = 32;   ///< registers of a thread for what a statement makes of several sums at once
+  int64_t narrowest = 64;   ///< bytes of a slot's rows: shorter ones are as many requests as longer ones
+};
+
+/// Products on warpgroups (WarpgroupPlan.cpp).
+struct WarpgroupCosts {
+  int64_t manyRounds = 16;             ///< of the device, from which three warpgroups gain: 0.7 to 1.5 % in 21, -2 % in 3
+  double narrowRows = 1.05;            ///< times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16)
+  double narrowRowsOfTall = 1.02;      ///< the same with more than 128 rows
+  double oneInFlight = 1.04;           ///< times as long where the unit waits while sums are added up (f8 4096³ and 8192³)
+  int64_t chunkRounds = 24;            ///< rounds from which clusters for narrow rows pay for their start
+  int64_t straddlingBytes = 160 << 10; ///< of slots where rows straddle lines and blocks have few tiles: 6 slots instead of 8 are
+  int64_t straddlingTiles = 32;        ///< 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000
+  double givenTileRate = 175;          ///< percent of the best tile's rate, of tiles that a condition on data gives: where operands
+  double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
+  int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
+};
+
+/// Copies that products' operands and results go through (te-repack, te-windows, te-reader-windows).
+struct CopyCosts {
+  int64_t workspaceRowBytes =
+      128;               ///< rows of workspaces: with 8208 bytes a box's rows lie in two lines each, and a product took 1.5 times as long
+  int64_t shortRow = 32; ///< elements of a row that is worth no copy
+  int64_t longRowBytes = 64;  ///< of slots, which need no neighbours
+  int64_t largestWindow = 64; ///< points of a window of which a tile has all
+};
+
+/// What a thread does within a launch (passes/tile, passes/lowerings).
+struct ThreadCosts {
+  double readsPerWrite = 4;        ///< a launch that writes more than one byte in so many leaves the cache to what it writes
+  int64_t readers = 4;             ///< tiles of another index that may read an element, side by side, before it has to stay
+  double unknownExtent = 1 << 20;  ///< what an extent counts for of which nothing is known
+  int64_t leastStagedBytes = 2048; ///< of a tile: rows of biases and scales stay loads
+  int64_t besideEarlyLoads = 64;   ///< registers beside accumulators and what is asked for early: addresses, an epilogue at work
+  int64_t masks = 8;               ///< registers of a round's masks
+};
+
+/// Products on other units and on CUDA cores (ProductPlan.cpp).
+struct CoresCosts {
+  int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
+  int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
+  int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
+};
+
+/// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
+struct TargetCosts {
+  PointwiseCosts pointwise;
+  RowCosts rows;
+  ColumnCosts columns;
+  StreamedCosts streamed;
+  SharingCosts sharing;
+  ScanCosts scans;
+  FoldCosts folds;
+  ScatterCosts scatters;
+  MergingCosts merging;
+  ChainCosts chains;
+  SiblingCosts siblings;
+  WarpgroupCosts warpgroups;
+  CoresCosts cores;
+  CopyCosts copies;
+  ThreadCosts threads;
+};
+
+} // namespace kernelc

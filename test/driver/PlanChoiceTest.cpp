@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which of a kernel's plans is kept, by what a compiler that is made up says of their code.
+#include "driver/jit/PlanChoice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+
+namespace kernelc {
+namespace {
+
+constexpr char kRows[] = "def rows(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }";
+
+class PlanChoiceTest : public testing::Test {
+protected:
+  PlanChoiceTest() {
+    std::string folder = testing::TempDir() + "/kernelc-plans-XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    DiskCache::Options options;
+    options.path = folder;
+    cache_ = DiskCache::open(options);
+  }
+
+  /// The kernel whose code spills as `spills` says of a plan's line, and how many were compiled.
+  Kernel choose(std::shared_ptr<Program> program, absl::FunctionRef<int64_t(const std::string &)> spills, std::string nvrtc = "13.0") {
+    VariantOptions options;
+    options.facts["N"] = {4096, 4096, 4096};
+    Kernel kernel = program->kernels()[0];
+    EXPECT_TRUE(program->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }).ok());
+    compiled_ = 0;
+    auto compile = [&](const Variant &variant) -> absl::StatusOr<VariantCode> {
+      ++compiled_;
+      VariantCode code;
+      code.units.push_back({{variant.launches[0].entry}, variant.cudaText});
+      code.cubins.emplace_back();
+      KernelResources r;
+      r.entry = variant.launches[0].entry;
+      r.spillStoreBytes = spills(variant.launches[0].schedule);
+      code.cubins[0].kernels.push_back(r);
+      return code;
+    };
+    keepBestPlan({*cache_, nvrtc, compile}, *program, options, kernel);
+    return kernel;
+  }
+
+  static std::shared_ptr<Program> parse(std::string schedule = "") {
+    ProgramOptions options;
+    options.schedule = schedule;
+    absl::StatusOr<std::shared_ptr<Program>> program = Program::create(kRows, options);
+    EXPECT_TRUE(program.ok()) << program.status();
+    return *program;
+  }
+
+  std::unique_ptr<DiskCache> cache_;
+  int compiled_ = 0;
+};
+
+TEST_F(PlanChoiceTest, KeepsAFirstPlanThatIsWell) {
+  Kernel kernel = choose(parse(), [](const std::string &) { return 0; });
+  EXPECT_EQ(compiled_, 1);
+  EXPECT_THAT(kernel.variants[0].remarks, testing::IsEmpty());
+}
+
+TEST_F(PlanChoiceTest, TakesTheNextPlanAndRemembersIt) {
+  std::string first = choose(parse(), [](const std::string &) { return 0; }).variants[0].launches[0].schedule;
+  auto firstSpills = [&](const std::string &schedule) { return schedule == first ? 48 : 0; };
+  Kernel kernel = choose(parse(), firstSpills);
+  EXPECT_NE(kernel.variants[0].launches[0].schedule, first);
+  EXPECT_THAT(kernel.variants[0].remarks, testing::ElementsAre("plan 1 not kept: launch 'kc_rows' spills 48 bytes a thread"));
+  EXPECT_EQ(compiled_, 2);
+  std::string kept = kernel.variants[0].launches[0].schedule;
+  kernel = choose(parse(), firstSpills);
+  EXPECT_EQ(kernel.variants[0].launches[0].schedule, kept);
+  EXPECT_EQ(compiled_, 0);
+  choose(parse(), firstSpills, "13.1"); // another compiler may do better
+  EXPECT_EQ(compiled_, 2);
+}
+
+TEST_F(PlanChoiceTest, KeepsTheFirstWhereOthersAreNoBetter) {
+  Kernel kernel = choose(parse(), [](const std::string &) { return 48; });
+  EXPECT_GT(compiled_, 2);
+  ASSERT_FALSE(kernel.variants[0].remarks.empty());
+  for (const std::string &r : kernel.variants[0].remarks)
+    EXPECT_FALSE(absl::StartsWith(r, "plan 1 ")) << r;
+}
+
+TEST_F(PlanChoiceTest, LeavesLaunchesThatAScheduleSpeaksOf) {
+  Kernel kernel = choose(parse(R"([{"kernel": "rows", "launch": "y", "warps": 4}])"), [](const std::string &) { return 48; });
+  EXPECT_EQ(compiled_, 1);
+  EXPECT_THAT(kernel.variants[0].remarks, testing::IsEmpty());
+}
+
+} // namespace
+} // namespace kernelc
