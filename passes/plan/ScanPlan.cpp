@@ -3,6 +3,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/plan/AccessSummary.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
@@ -12,6 +13,28 @@ namespace kernelc::te {
 /// Elements of a row that a thread has at a time: as many vectors on their way as loads need, and few enough registers that
 /// four blocks share a multiprocessor.
 constexpr int64_t kPerThread = 16;
+
+int64_t Scheduler::roundsAhead(const LaunchPlan &l, int64_t along) {
+  // Registers for what is on its way; so many rounds are as long as memory takes, and more text is compiled for longer.
+  constexpr int64_t kRegisters = 64, kMostRounds = 8;
+  int64_t elements = 1, perRound = 0;
+  for (int64_t tile : l.tiles)
+    elements *= tile;
+  int64_t perThread = std::max<int64_t>(1, elements / (l.warps * 32));
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+    ops_[ordinal]->walk([&, dims = ArrayRef<int64_t>(dims)](ReadOp read) {
+      if (!isa<BlockArgument>(read.getTensor())) // of this launch's own results
+        return;
+      int64_t own = 1;
+      bool changes = false;
+      for (unsigned d : findSupport(read, unsigned(dims.size())).set_bits()) {
+        own *= l.tiles[dims[d]];
+        changes |= dims[d] == along;
+      }
+      perRound += changes ? std::min(own, perThread) : 0;
+    });
+  return perRound ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(kRegisters / perRound))), 0, kMostRounds) : 0;
+}
 
 void Scheduler::scheduleScan(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
@@ -24,8 +47,11 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
       components = std::max<int64_t>(components, fold.getNumComponents());
       inOrder |= !fold.getMonoid();
     }
-  if (inOrder || findInTile(l).any()) // (a thread has several states as it is)
-    return schedulePointByPoint(l, contiguous);
+  if (inOrder || findInTile(l).any()) { // (a thread has several states as it is)
+    schedulePointByPoint(l, contiguous);
+    l.ahead = roundsAhead(l, along);
+    return;
+  }
   if (contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.
     constexpr int64_t kWarp = 32, kRounds = 32;
