@@ -54,8 +54,8 @@ def top8():
 
 
 def selective_scan():
-    kernel = kernelc.load(os.path.join(GALLERY, "selective_scan.kc")).selective_scan
     b, length, d, n = 8, 4096, 2048, 16
+    kernel = kernelc.load(os.path.join(GALLERY, "selective_scan.kc"), N=n).selective_scan  # (states stay in registers where they are few)
     x, dt = torch.randn(b, length, d, device="cuda"), torch.rand(b, length, d, device="cuda") * 0.1
     a, u, v = -torch.rand(d, n, device="cuda"), torch.randn(b, length, n, device="cuda"), torch.randn(b, length, n, device="cuda")
     y, h, error = kernel(x, dt, a, u, v), torch.zeros(b, d, n, device="cuda", dtype=torch.float64), 0.0

@@ -223,6 +223,33 @@ std::pair<Node *, AffineExpr> BoundsChecker::subscriptOf(Node *n, unsigned i) {
   return n->views.empty() ? std::pair(n->ops[i], n->tensor->dims[i]) : n->views[i];
 }
 
+/// An element of a let that has conditions has to be one that these hold for.
+void BoundsChecker::checkDefined(Node *n, const BoundsContext &c, Prover &prover) {
+  Tensor *t = n->tensor;
+  if (t->definedWhere.empty())
+    return;
+  llvm::DenseMap<AffineExpr, AffineExpr> at;
+  bool isAffine = true;
+  for (auto [v, s] : llvm::zip(t->definedOver, n->ops)) {
+    isAffine &= bool(s->affine);
+    at[getAffineDimExpr(v->id, context)] = s->affine;
+  }
+  auto holds = [&](const Constraint &k, Prover own) {
+    AffineExpr e = k.expr.replace(at);
+    return own.proves(e) && (!k.isEq || own.proves(-e));
+  };
+  for (const Constraint &k : t->definedWhere) {
+    if (isAffine && (holds(k, prover) || holds(k, proverFor(c, true))))
+      continue;
+    auto d = diags.error(n->loc);
+    d << "'" << t->name << "' is defined where " << print(k.expr, kernel) << (k.isEq ? " == 0" : " >= 0")
+      << ", and nothing proves that of this element; read it where that holds, as in 'a if c else b'";
+    diags.note(d, t->loc) << "'" << t->name << "' is defined here";
+    ok = false;
+    return;
+  }
+}
+
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
   for (Node *s : n->ops) {
@@ -232,6 +259,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     if (!s->pureIndex)
       check(s, c);
   }
+  checkDefined(n, c, prover);
   bool hasForm = n->bounds != te::BoundsMode::InBounds && !n->isSpeculative; // a node may stand in several places
   if (hasForm && (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume))
     return;

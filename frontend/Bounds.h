@@ -59,6 +59,7 @@ private:
   void visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen);
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
+  void checkDefined(Node *n, const BoundsContext &c, Prover &prover);
   bool mayBeEmpty(Node *n);
   void checkPositions(Node *n);
   /// Is `n >= bound` (or `n <= bound`) proved? Sees through min, max and selects.

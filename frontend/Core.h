@@ -74,6 +74,9 @@ struct Tensor {
   mlir::Value value;                    ///< the current one
   llvm::SmallVector<Tensor *, 0> parts; ///< a let of tuples: a tensor for each field, and none of its own
   const FieldNames *fields = nullptr;
+  /// A let: where it is defined, of an element's subscripts under the numbers of these indices; empty: everywhere.
+  llvm::SmallVector<Constraint, 0> definedWhere;
+  llvm::SmallVector<IndexVar *, 0> definedOver;
 };
 
 struct ReducerForm;

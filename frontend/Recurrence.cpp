@@ -78,10 +78,18 @@ private:
     Node *zero = number(0, wide);
     form_->identity = {number(1, wide), zero};
     Node *a1 = form_->params[0], *b1 = form_->params[1], *a2 = form_->params[2], *b2 = form_->params[3];
-    Node *moved = binary(Node::Mul, a2, b1);
+    Node *factor = a2;
     if (isFloat(wide)) // a long product that has overflowed says nothing of a state that is zero
-      moved = select(elab_.makeCompare(arith::CmpIPredicate::eq, b1, zero, core_.loc), zero, moved);
-    form_->combined = {binary(Node::Mul, a1, a2), binary(Node::Add, moved, b2)};
+      factor = select(elab_.makeCompare(arith::CmpIPredicate::eq, b1, zero, core_.loc), zero, a2);
+    Node *next = nullptr;
+    if (isFloat(wide)) {
+      next = elab_.make(Node::Math, wide, core_.loc);
+      next->callee = "fma";
+      next->ops = {factor, b1, b2};
+    } else {
+      next = binary(Node::Add, binary(Node::Mul, factor, b1), b2);
+    }
+    form_->combined = {binary(Node::Mul, a1, a2), next};
     elements_ = {step->a, step->b};
     makeScan({true, true, false}, 1);
     return true;

@@ -52,6 +52,8 @@ private:
   bool checkLet(const Statement &s);
   ElementType likelyElement(const Expr *e, llvm::StringRef own);
   bool defineTuple(CoreStatement &core, Tensor &t, Node *value);
+  /// Of a let with conditions: keeps where it is defined, and gives it some value elsewhere; false after an error.
+  bool restrictLet(CoreStatement &core, Tensor &t);
   /// The dims of a let: those that its statement's indices have.
   bool giveDims(const CoreStatement &core, Tensor &t);
   bool checkAssign(const Statement &s);

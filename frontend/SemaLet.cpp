@@ -120,16 +120,43 @@ bool Sema::checkLet(const Statement &s) {
     }
     if (!requirementsAreKnown || !inferRanges(core) || !giveDims(core, t) || !checkBounds(core) || !makeRecurrence(core))
       return false;
-  } else if (!finishStatement(core) || !giveDims(core, t)) {
-    return false;
-  }
-  if (!core.conditions.empty()) {
-    diags.error(s.where.front().loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+  } else if (!restrictLet(core, t) || !finishStatement(core) || !giveDims(core, t)) {
     return false;
   }
   t.poisoned = false;
   core.target = &t;
   statements.push_back(std::move(core));
+  return true;
+}
+
+bool Sema::restrictLet(CoreStatement &core, Tensor &t) {
+  if (core.conditions.empty())
+    return true;
+  SmallVector<Constraint> affine;
+  SmallVector<Node *> rest;
+  Node *all = nullptr;
+  for (Node *c : core.conditions) {
+    splitCondition(c, affine, rest);
+    Node *both = all ? elab.make(Node::And, Ty::Bool, c->loc) : c;
+    if (all)
+      both->ops = {all, c};
+    all = both;
+  }
+  if (!rest.empty()) {
+    diags.error(rest.front()->loc) << "a condition of a 'let' compares its indices and sizes, so that each access can be proved to be of "
+                                      "what is defined; data chooses by 'a if c else b'";
+    return false;
+  }
+  t.definedWhere.assign(affine.begin(), affine.end());
+  t.definedOver.assign(core.vars.begin(), core.vars.end());
+  Node *none = t.element == ElementType::boolean ? elab.makeBool(false, core.loc)
+               : kernelc::isFloat(t.element)     ? elab.makeFloat(0, core.value->type, core.loc)
+                                                 : elab.makeInt(0, core.value->type, core.loc);
+  Node *chosen = elab.make(Node::Select, core.value->type, core.loc); // (what nobody reads)
+  chosen->ops = {all, core.value, none};
+  chosen->narrow = core.value->narrow;
+  core.value = chosen;
+  core.conditions.clear();
   return true;
 }
 
@@ -149,12 +176,12 @@ bool Sema::defineTuple(CoreStatement &core, Tensor &t, Node *value) {
                           << "its steps, as in 'f[k, k <= t](..)'";
     return false;
   }
-  if (!finishStatement(core))
-    return false;
   if (!core.conditions.empty()) {
-    diags.error(core.loc) << "conditions on a 'let' are not supported yet; use 'a if c else b'";
+    diags.error(core.loc) << "a 'let' of tuples takes no conditions yet; use 'a if c else b' in each field";
     return false;
   }
+  if (!finishStatement(core))
+    return false;
   t.fields = value->fields;
   for (Node *n : fields) {
     Tensor &part = kernel.tensors.emplace_back();

@@ -133,6 +133,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addPass(createCanonicalizerPass());
   // Loops that still read memory themselves. No folding behind it: the last round adds up as the full rounds do.
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());
+  // Loops that walk in order have the rounds they will have.
+  pm.addNestedPass<tile::FuncOp>(createTileLoadAhead());
   if (stop == CudaStop::Tile)
     return;
   pm.addNestedPass<tile::FuncOp>(createTileLayouts());

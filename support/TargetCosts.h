@@ -101,6 +101,8 @@ struct ScanCosts {
   int64_t rowBlocks = 2;         ///< of a multiprocessor
   int64_t leastColumn = 64;      ///< elements of a chunk of a column
   int64_t columnBlocks = 16;     ///< of 32 columns, of a multiprocessor
+  int64_t registersAhead = 64;   ///< for what later rounds read
+  int64_t mostAhead = 8;         ///< rounds: as long as memory takes, and more text is compiled for longer
 };
 
 /// Folds and recurrences (FoldPlan.cpp).

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "driver/verify/HostCheck.h"
 #include "driver/verify/MutantTrial.h"
+#include "driver/verify/NonFinite.h"
 #include "driver/verify/VerifyEach.h"
 #include "emulator/Mutate.h"
 #include "support/Json.h"
@@ -151,6 +152,15 @@ std::string checkJson(const Call &call, const CheckResult &result) {
   return text.ok() ? *text + "\n" : std::string(text.status().message());
 }
 
+/// Where the first infinity and the first NaN come from. kFailed where there is one.
+int findFirstNonFinite(Call &call) {
+  absl::StatusOr<NonFiniteReport> report = findNonFinite(*call.kernel, call.arguments.tensors, call.arguments.sizes);
+  if (!report.ok())
+    return reportFailure(report.status());
+  std::cout << report->text;
+  return report->found ? kFailed : kDone;
+}
+
 /// Against the reference. kFailed where an output differs, and where one has no bound unless `allowUnbounded`.
 int compare(const Call &call, bool allowUnbounded, bool json) {
   absl::StatusOr<CheckResult> result = checkOnHost(*call.kernel, call.place, call.arguments.tensors);
@@ -174,12 +184,15 @@ int checkCommand(const std::vector<std::string> &args) {
                   "Runs a kernel and compares every output with the reference in f64; on the emulator also looks for races,\n"
                   "accesses out of bounds, uninitialised reads and barrier mistakes.");
   call.add(options);
-  bool mutants = false, each = false, allowUnbounded = false, json = false;
+  bool mutants = false, each = false, nonfinite = false, allowUnbounded = false, json = false;
   std::string reproducer;
   options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
       .flag("--verify-each", each,
             "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
             "changed its meaning")
+      .flag("--find-nonfinite", nonfinite,
+            "runs the kernel statement by statement on the CPU and names the first that gives an infinity or a NaN, the point,\n"
+            "and what it reads there")
       .flag("--allow-unbounded", allowUnbounded, "an output none of whose elements has an error bound does not fail the check")
       .flag("--json", json, "the result as a line of JSON")
       .value("--reproducer", reproducer, "FILE.mlir", "with --verify-each: where the reduced reproducer goes (a new file in TMPDIR)");
@@ -187,18 +200,18 @@ int checkCommand(const std::vector<std::string> &args) {
     return *code;
   if (call.positionals.empty())
     return options.usageError("which file?");
-  if (mutants && each)
-    return options.usageError("--mutate and --verify-each are two checks");
-  if ((mutants || each) && allowUnbounded)
+  if (mutants + each + nonfinite > 1)
+    return options.usageError("--mutate, --verify-each and --find-nonfinite are checks of their own");
+  if ((mutants || each || nonfinite) && allowUnbounded)
     return options.usageError("--allow-unbounded belongs to the check against the reference");
-  if (each && json)
-    return options.usageError("--verify-each has no --json");
+  if ((each || nonfinite) && json)
+    return options.usageError(each ? "--verify-each has no --json" : "--find-nonfinite has no --json");
   if (!each && !reproducer.empty())
     return options.usageError("--reproducer belongs to --verify-each");
-  if (each && call.device == "auto")
-    call.device = "cpu"; // where the passes' results run
-  if (each && call.device != "cpu")
-    return options.usageError("--verify-each runs on the CPU");
+  if ((each || nonfinite) && call.device == "auto")
+    call.device = "cpu"; // where the passes' results run, and single statements
+  if ((each || nonfinite) && call.device != "cpu")
+    return options.usageError(each ? "--verify-each runs on the CPU" : "--find-nonfinite runs on the CPU");
   if (mutants && call.device == "auto")
     call.device = "emulator"; // where mutants run; no other device can tell
   if (mutants && call.device != "emulator")
@@ -211,6 +224,8 @@ int checkCommand(const std::vector<std::string> &args) {
   }
   if (!prepared.ok())
     return reportFailure(prepared.status());
+  if (nonfinite)
+    return findFirstNonFinite(*prepared);
   if (each)
     return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch, reproducer);
   if (mutants)

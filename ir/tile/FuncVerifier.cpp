@@ -29,6 +29,7 @@ constexpr Number kNumbers[] = {
     {"part", &FuncOp::getPart, 16, 256},          {"pingpong", &FuncOp::getPingpong, 1, 3},
     {"promote", &FuncOp::getPromote, 0, 1 << 16}, {"clamp", &FuncOp::getClamp, 0, 64},
     {"in_flight", &FuncOp::getInFlight, 1, 4},    {"tallies", &FuncOp::getTallies, 0, 32},
+    {"ahead", &FuncOp::getAhead, 0, 32},
 };
 
 bool isElement(Type t) { return t.isIndex() || (t.isIntOrFloat() && t.getIntOrFloatBitWidth() <= 64); }

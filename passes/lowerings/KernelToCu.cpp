@@ -76,6 +76,8 @@ void FunctionLowering::makeKernel() {
     os << "; tallies " << func_.getTallies();
   if (func_.getProducerRegisters())
     os << "; registers of those that fill " << func_.getProducerRegisters();
+  if (func_.getAhead() > 1)
+    os << "; ahead " << func_.getAhead();
   if (func_.getStages() > 1)
     os << "; stages " << func_.getStages();
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),

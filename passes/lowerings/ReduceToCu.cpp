@@ -76,11 +76,27 @@ private:
     return op_.getIdentity() ? combineBy(c_, op_.getCombine(), a, b, loc) : te::combineStates(op_.getKind(), a, b, c_.b, loc);
   }
 
+  /// The factors of what a sum is over, where that is a product which nothing else needs, and registers hold them.
+  std::optional<std::pair<Value, Value>> findFactors() {
+    auto product = op_.getKind() == te::Combiner::Sum ? op_.getInputs()[0].getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (!product || !product->hasOneUse() || !element(product.getResult()).isF32())
+      return std::nullopt;
+    auto inRegisters = [&](Value v) -> Value {
+      auto spread = v.getDefiningOp<tile::BroadcastOp>();
+      return c_.tiles.contains(v) ? v : spread && c_.tiles.contains(spread.getInput()) ? spread.getInput() : Value();
+    };
+    Value a = inRegisters(product.getLhs()), b = inRegisters(product.getRhs());
+    return a && b ? std::optional(std::pair(a, b)) : std::nullopt;
+  }
+
   /// Loops over the reduced register digits carrying the partial result.
   SmallVector<Value> overRegisters(OpenDigits &open) { return nest(reducedReg_, open, {}); }
 
   SmallVector<Value> nest(ArrayRef<Digit> digits, OpenDigits &open, SmallVector<Value> carried) {
     if (digits.empty()) {
+      if (std::optional<std::pair<Value, Value>> factors = findFactors(); factors && !carried.empty()) // (a sum of reals, rounded once)
+        return {math::FmaOp::create(c_.b, loc_, c_.element(factors->first, open, loc_), c_.element(factors->second, open, loc_),
+                                    carried.front())};
       SmallVector<Value> x;
       for (Value in : op_.getInputs())
         x.push_back(c_.element(in, open, loc_));

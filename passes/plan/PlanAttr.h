@@ -58,6 +58,7 @@ struct LaunchPlan {
   int64_t producerRegisters =
       0;               ///< that each thread of these keeps, the others get what it gives away; 0: as many as index arithmetic asks for
   int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
+  int64_t ahead = 0;   ///< rounds of a walk (a scan in order) that are taken at a time, what they read asked for as many rounds before
   int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
 };
 
@@ -90,6 +91,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"in_flight", &LaunchPlan::inFlight, 1, 4},
     {"tallies", &LaunchPlan::tallies, 0, 32},
     {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
+    {"ahead", &LaunchPlan::ahead, 0, 32},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
@@ -99,7 +101,7 @@ inline constexpr ScheduleFlag kScheduleFlags[] = {
 
 /// Whether a plan says nothing of number `n`: few launches have it.
 inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {
-  return (n.field == &LaunchPlan::tallies || n.field == &LaunchPlan::producerRegisters) && !(l.*n.field);
+  return (n.field == &LaunchPlan::tallies || n.field == &LaunchPlan::producerRegisters || n.field == &LaunchPlan::ahead) && !(l.*n.field);
 }
 
 struct KernelPlan {

@@ -76,6 +76,8 @@ private:
   // ScanPlan.cpp
   /// Scans: a block has rows, or columns, from end to end, and walks them in tiles.
   void scheduleScan(LaunchPlan &l);
+  /// How many rounds before its own a walk along launch index `along` asks for what a round reads (LaunchPlan::ahead).
+  int64_t roundsAhead(const LaunchPlan &l, int64_t along);
 
   // FoldPlan.cpp
   void scheduleFold(LaunchPlan &l, FoldOp op);

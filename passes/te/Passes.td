@@ -66,11 +66,15 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
     to 2^-22 of 1 takes half as many instructions as an erf that is exact around 0, and the GELU of an
     epilogue waits for them.
 
+    In f32, `exp(x * c)` where c is free of an index of the statement becomes `exp2(x * (c * log2 e))`: the
+    instruction that units have, and a factor that is computed once for several points.
+
     *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
     operations in one statement, and nowhere else.
 
     Numeric effect: `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
-    less where the result is near 0.
+    less where the result is near 0. `exp(x * c)` is off by |x c| 2^-23 of itself, of which half is the
+    rounding of the exponent that it has anyway.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

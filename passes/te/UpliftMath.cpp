@@ -5,6 +5,9 @@
 #include "ir/te/Erf.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/analysis/Contraction.h"
+
+#include <numbers>
 
 using namespace mlir;
 
@@ -24,8 +27,38 @@ Value negate(OpBuilder &b, Value x) {
   return arith::MulFOp::create(b, x.getLoc(), product.getLhs(), constant);
 }
 
+/// The factor of `e`'s exponent, a product, that is free of one of the statement's indices at least; null where none is.
+Value findSteadyFactor(math::ExpOp e) {
+  auto product = e.getType().isF32() ? e.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!product || !product->hasOneUse())
+    return {};
+  unsigned dims = product->getBlock()->getNumArguments();
+  llvm::BitVector left = te::findSupport(product.getLhs(), dims), right = te::findSupport(product.getRhs(), dims), both = left;
+  both |= right;
+  if (left.none() || right.none() || (left == both && right == both))
+    return {};
+  return left.count() < right.count() ? product.getLhs() : product.getRhs(); // the one that is the same for more points
+}
+
+/// exp(x c) = 2^(x (c log2 e)): c log2 e is the same for several points.
+void takeBaseTwo(math::ExpOp e, Value factor) {
+  OpBuilder b(e);
+  Location loc = e.getLoc();
+  auto product = e.getOperand().getDefiningOp<arith::MulFOp>();
+  Value other = product.getLhs() == factor ? product.getRhs() : product.getLhs();
+  Value scale = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(float(std::numbers::log2e)));
+  Value power = arith::MulFOp::create(b, loc, other, arith::MulFOp::create(b, loc, factor, scale));
+  e.getResult().replaceAllUsesWith(math::Exp2Op::create(b, loc, power).getResult());
+  e.erase();
+  product.erase();
+}
+
 struct TeUpliftMathPass : impl::TeUpliftMathBase<TeUpliftMathPass> {
   void runOnOperation() override {
+    getOperation().walk([](math::ExpOp e) {
+      if (Value factor = findSteadyFactor(e))
+        takeBaseTwo(e, factor);
+    });
     getOperation().walk([](Operation *op) {
       std::optional<te::ErfBesideOne> sum = te::findErfBesideOne(op);
       if (!sum || !sum->erf.hasOneUse())

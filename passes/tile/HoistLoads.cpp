@@ -37,9 +37,19 @@ bool isOnlyRead(Value base) {
   return llvm::all_of(base.getUsers(), [](Operation *user) { return isa<LoadOp>(user); });
 }
 
+/// No larger than a tile that the loop carries from round to round.
+bool isBesideState(scf::ForOp loop, Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && llvm::any_of(loop.getRegionIterArgs(), [&](Value carried) {
+           auto state = dyn_cast<RankedTensorType>(carried.getType());
+           return state && type.getNumElements() <= state.getNumElements();
+         });
+}
+
 class LoadHoister {
 public:
-  explicit LoadHoister(scf::ForOp loop) : loop_(loop) {}
+  /// `walks`: each round needs the state that the one before has left.
+  LoadHoister(scf::ForOp loop, bool walks) : loop_(loop), walks_(walks) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(loop_.getBody()->without_terminator()))
@@ -52,9 +62,12 @@ public:
   }
 
 private:
+  /// What may stay in registers for the whole loop.
+  bool isCheap(Value v) { return isThin(v) || (walks_ && isBesideState(loop_, v)); }
+
   /// What is computed from rows that do not change, once they are outside.
   bool isThinArithmetic(Operation *op) {
-    return op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op) && op->getNumResults() == 1 && isThin(op->getResult(0)) &&
+    return op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op) && op->getNumResults() == 1 && isCheap(op->getResult(0)) &&
            !op->hasTrait<OpTrait::ConstantLike>() &&
            llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); });
   }
@@ -62,7 +75,7 @@ private:
   /// Constants and splats of what stands outside, which each user may have of its own.
   bool isFree(Operation *op) {
     return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<SplatOp, BroadcastOp>(op)) && isMemoryEffectFree(op) &&
-           isThin(op->getResult(0)) &&
+           isCheap(op->getResult(0)) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return isDefinedOutside(loop_, v) || isFree(v.getDefiningOp()); });
   }
   /// Moves what of those `op` uses.
@@ -75,7 +88,8 @@ private:
   }
 
   void hoist(LoadOp load) {
-    if (!load.getIndexTiles().empty() || load.getPadding() || !isOnlyRead(load.getBase()) || !(isThin(load.getResult()) || isOperand(load)))
+    if (!load.getIndexTiles().empty() || load.getPadding() || !isOnlyRead(load.getBase()) ||
+        !(isCheap(load.getResult()) || isOperand(load)))
       return;
     SetVector<Operation *> slice;
     BackwardSliceOptions options;
@@ -108,19 +122,21 @@ private:
   static bool isUsed(LoadOp load, unsigned d) { return load.getMap().isFunctionOfDim(d) || llvm::is_contained(load.getMask(), int64_t(d)); }
 
   scf::ForOp loop_;
+  bool walks_;
 };
 
 struct TileHoistLoadsPass : impl::TileHoistLoadsBase<TileHoistLoadsPass> {
   void runOnOperation() override {
+    bool walks = getOperation().getAhead() > 1;
     SmallVector<scf::ForOp> loops; // inner ones first
     getOperation().walk([&](scf::ForOp loop) {
       bool multiplies = loop.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
       bool walksTiles = !loop.getOps<ProgramIdOp>().empty();
-      if (multiplies && !walksTiles)
+      if ((multiplies || walks) && !walksTiles)
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      LoadHoister(loop).run();
+      LoadHoister(loop, walks).run();
   }
 };
 

@@ -29,7 +29,8 @@ def TileHoistLoads : Pass<"tile-hoist-loads", "::kernelc::tile::FuncOp"> {
     single elements, if neither the place nor the mask depends on the loop and nothing in the launch writes
     the tensor; and arithmetic on such rows. In a loop that two products share, the rows of the first one
     are then filled once for each of the block's tiles (`tile-pipeline` fills a ring where the load
-    stands). The loop over a block's tiles keeps what it has: registers and slots are a tile's.
+    stands). In a function with `ahead`, whose loops go from state to state, boxes as large as a state leave
+    them, too. The loop over a block's tiles keeps what it has: registers and slots are a tile's.
 
     *Runs after CSE, which merges equal loads; before `tile-pipeline`.*
 
@@ -236,6 +237,28 @@ def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
     Left alone: functions without `peel`; loops around other loops; loops with rings, channels, dots or
     searches; conditions on data; bounds that differ between the rows of a tile. Numeric effect: terms are
     added in the same order; a product that a condition stood between is added by one fused multiply-add.
+  }];
+}
+
+def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
+  let summary = "Ask for what later rounds of a walk read while this one is worked on";
+  let description = [{
+    In a function with `ahead` n, takes n rounds at a time of a loop that goes from state to state in order (a scan
+    within threads, a recurrence), and makes each load n rounds before it is used: as soon as what it brought for
+    the round before has been worked in, into the registers that this leaves. Without it every round waits for memory.
+
+    ```
+    for l { x = load l; h = f(h, x) }    →    x0, x1 = load 0, 1
+                                              for l step 2 { h = f(h, x0); x0 = load l + 2; h = f(h, x1); x1 = load l + 3 }
+    ```
+
+    The last rounds load once more what they have, so that no place is outside. Where there may be no round, a loop of one
+    round at most makes the first loads. Rounds that are left over stand in a loop behind it, as they were.
+
+    *Runs after `tile-peel-rounds`, before `tile-layouts`, because* what is carried gets its layout from there.
+
+    Left alone: functions without `ahead`; loops with products, rings or other loops, and those that carry nothing; loops of
+    fewer than 2 n rounds; gathers, padded reads, tensors that the launch writes. Numeric effect: none.
   }];
 }
 

@@ -123,19 +123,19 @@ class Call:
         if isinstance(node, Tuple):
             return self._let_tuple(statement, node, subscripts, ranges)
         value = typed(ops.settled(node), TYPES[statement.type] if statement.type else None)
-        if conditions:
-            raise KcError("conditions on a 'let'")
         shape = self._shape(statement, value, subscripts, ranges)
         if any(isinstance(n, Read) and n.tensor is own for n in walk(value)):
+            if conditions:
+                raise KcError("conditions on a recurrence")
             own.shape, own.data, own.is_own = tuple(shape), [UNDEFINED] * math.prod(shape), False
             points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
             in_order(compiled(value), points, lambda n, v: own.data.__setitem__(n, v))
             return
-        evaluate, at, data = compiled(value), {}, []
+        evaluate, at, data, holds = compiled(value), {}, [], [compiled(c) for c in conditions]
         for point in product(*map(range, shape)):
             for s, i in zip(subscripts, point):
                 at[s.symbol.slot] = i
-            data.append(evaluate(at))
+            data.append(evaluate(at) if all(c(at) for c in holds) else UNDEFINED)  # (a read elsewhere is refused)
         narrow = narrowest(value) if is_int(value.type) else None
         self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tile-load-ahead: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/cu/Cu.h"
+#include "ir/tile/Tile.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/Carried.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TILELOADAHEAD
+#include "passes/Passes.h.inc"
+
+using namespace tile;
+
+namespace {
+
+/// Nobody in this launch writes the tensor behind `base`.
+bool isOnlyRead(Value base) { return llvm::all_of(base.getUsers(), llvm::IsaPred<LoadOp>); }
+
+/// What a load's place is computed from in the body of `loop`, in order; nothing where that is more than the loop's own index.
+std::optional<SetVector<Operation *>> findPlace(scf::ForOp loop, LoadOp load) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.filter = [&](Operation *op) { return op->getBlock() == loop.getBody(); };
+  if (failed(getBackwardSlice(load.getOperation(), &slice, options)))
+    return std::nullopt;
+  auto isCarried = [&](Value v) { return llvm::is_contained(loop.getRegionIterArgs(), v); };
+  auto stays = [&](Operation *op) { return (op != load && !isScalarCode(op)) || llvm::any_of(op->getOperands(), isCarried); };
+  if (stays(load) || llvm::any_of(slice, stays))
+    return std::nullopt;
+  return slice;
+}
+
+/// A loop in which each round takes in what it reads, and nothing waits or is in flight.
+bool isWalk(scf::ForOp loop) {
+  auto isPlain = [](Operation &op) {
+    return op.getNumRegions() == 0 || isa<ReduceOp>(op)
+               ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op))
+               : false;
+  };
+  return llvm::any_of(loop.getRegionIterArgs(), [](Value v) { return isa<RankedTensorType>(v.getType()); }) &&
+         llvm::all_of(loop.getBody()->without_terminator(), isPlain);
+}
+
+SmallVector<LoadOp> findEarly(scf::ForOp loop) {
+  return llvm::filter_to_vector(llvm::to_vector(loop.getBody()->getOps<LoadOp>()), [&](LoadOp load) {
+    return load.getIndexTiles().empty() && !load.getPadding() && isOnlyRead(load.getBase()) && findPlace(loop, load);
+  });
+}
+
+/// A number that a loop begins or ends at, where the sizes need not be asked.
+std::optional<int64_t> numberOf(Value v) {
+  if (auto apply = v.getDefiningOp<ApplyOp>(); apply && apply.getOperands_().empty())
+    if (auto constant = dyn_cast<AffineConstantExpr>(apply.getMap().getResult(0)))
+      return constant.getValue();
+  return getConstantIntValue(v);
+}
+
+/// A loop of several rounds at a time, and which of its operations are whose.
+struct Unrolled {
+  scf::ForOp loop;
+  SmallVector<Operation *> last; ///< of each round
+};
+
+std::optional<Unrolled> unroll(scf::ForOp loop, int64_t rounds) {
+  // (constants, so that no rounds are left over where none are)
+  OpBuilder b(loop);
+  if (std::optional<int64_t> end = numberOf(loop.getUpperBound()))
+    loop.setUpperBound(arith::ConstantIndexOp::create(b, cu::unnamed(loop.getLoc()), *end));
+  SmallVector<Operation *> last(static_cast<size_t>(rounds));
+  last[0] = loop.getBody()->getTerminator()->getPrevNode(); // the first round is the loop's own
+  Location loc = loop.getLoc();
+  loop->setLoc(loop.getInductionVar().getLoc()); // what rounds count by has its name
+  FailureOr<UnrolledLoopInfo> made =
+      loopUnrollByFactor(loop, uint64_t(rounds), [&](unsigned round, Operation *op, OpBuilder) { last[round] = op; });
+  if (failed(made) || !made->mainLoopOp)
+    return std::nullopt;
+  (*made->mainLoopOp)->setLoc(loc);
+  return Unrolled{*made->mainLoopOp, std::move(last)};
+}
+
+/// Clones `load` and what its place is computed from, for a first round that starts at `at`.
+LoadOp cloneAt(OpBuilder &b, scf::ForOp loop, LoadOp load, Value at) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), at);
+  std::optional<SetVector<Operation *>> place = findPlace(loop, load);
+  for (Operation *op : *place)
+    b.clone(*op, mapping);
+  return cast<LoadOp>(b.clone(*load, mapping));
+}
+
+/// Has each of the loads of `u` made once the values of `rounds` before are used.
+void rotate(Unrolled &u) {
+  scf::ForOp loop = u.loop;
+  SmallVector<std::pair<LoadOp, size_t>> loads; // and the round of each
+  size_t round = 0;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (auto load = dyn_cast<LoadOp>(op); load && llvm::is_contained(findEarly(loop), load))
+      loads.push_back({load, round});
+    round += &op == u.last[round] && round + 1 < u.last.size();
+  }
+  // The first rounds' values, where there are rounds.
+  OpBuilder b(loop);
+  Location plain = cu::unnamed(loop.getLoc());
+  Value begin = loop.getLowerBound(), end = loop.getUpperBound(), step = loop.getStep();
+  SmallVector<Value> inits;
+  std::optional<int64_t> from = numberOf(begin), to = numberOf(end);
+  if (from && to && *from < *to) {
+    for (auto [load, r] : loads)
+      inits.push_back(cloneAt(b, loop, load, begin).getResult());
+  } else {
+    for (auto [load, r] : loads) {
+      auto type = cast<RankedTensorType>(load.getResult().getType());
+      auto none = SplatElementsAttr::get(type, cast<Attribute>(b.getZeroAttr(type.getElementType())));
+      inits.push_back(arith::ConstantOp::create(b, load.getLoc(), type, none));
+    }
+    Value one = arith::ConstantIndexOp::create(b, plain, 1);
+    Value once = arith::MinSIOp::create(b, plain, end, arith::AddIOp::create(b, plain, begin, one));
+    auto first = scf::ForOp::create(b, plain, begin, once, one, inits);
+    for (auto [arg, load] : llvm::zip(first.getRegionIterArgs(), loads))
+      arg.setLoc(load.first.getLoc());
+    first.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(first.getBody());
+    SmallVector<Value> values;
+    for (auto [load, r] : loads)
+      values.push_back(cloneAt(b, loop, load, first.getInductionVar()).getResult());
+    scf::YieldOp::create(b, plain, values);
+    inits.assign(first.getResults().begin(), first.getResults().end());
+  }
+  FailureOr<SmallVector<BlockArgument>> carried = carry(loop, inits);
+  if (failed(carried))
+    return;
+  // The last rounds read what they have once more: nothing comes of it, and no place is outside.
+  b.setInsertionPointToStart(loop.getBody());
+  Value last = arith::SubIOp::create(b, plain, end, step);
+  last.getDefiningOp()->moveBefore(loop);
+  Value next = arith::AddIOp::create(b, plain, loop.getInductionVar(), step);
+  next = arith::MinSIOp::create(b, plain, next, last);
+  for (auto [entry, arg] : llvm::zip(loads, *carried)) {
+    auto [load, r] = entry;
+    arg.setLoc(load.getLoc());
+    b.setInsertionPointAfter(u.last[r]);
+    Value early = cloneAt(b, loop, load, next).getResult();
+    u.last[r] = early.getDefiningOp();
+    setCarried(arg, early);
+    load.getResult().replaceAllUsesWith(arg);
+    load.erase();
+  }
+}
+
+struct TileLoadAheadPass : impl::TileLoadAheadBase<TileLoadAheadPass> {
+  void runOnOperation() override {
+    int64_t rounds = getOperation().getAhead();
+    if (rounds < 2)
+      return;
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      std::optional<int64_t> from = numberOf(loop.getLowerBound()), to = numberOf(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+      bool isShort = from && to && step && *to - *from < 2 * rounds * *step;
+      if (isShort || !isWalk(loop) || findEarly(loop).empty())
+        continue;
+      if (std::optional<Unrolled> u = unroll(loop, rounds))
+        rotate(*u);
+    }
+  }
+};
+
+} // namespace
+} // namespace kernelc
