@@ -152,6 +152,7 @@ struct ChainCosts {
   int64_t mostStages = 4;       ///< slots beyond which copies are never what a round waits for
   int64_t mostWalkStages = 8;   ///< the same of a walk over one product
   int64_t largestInTile = 256;  ///< points of an index of a product's tile that are reduced in it
+  int64_t leastPairs = 8; ///< of a long and a short tile, for each multiprocessor, for blocks to stay (docs/lab/2026-11-26-attention.md)
 };
 
 /// Products side by side (SiblingPlan.cpp).

@@ -115,7 +115,7 @@ AffineMap FuncOp::getArgShape(unsigned i) { return cast<AffineMapAttr>(getArgSha
 AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
 AffineExpr FuncOp::getNumPrograms(unsigned d) {
-  int64_t blocks = int64_t(getClusterIndex()) == d ? getCluster() : 1;
+  int64_t blocks = int64_t(getClusterIndex()) != d ? 1 : getPaired() ? 2 : getCluster();
   return getExtent(d).ceilDiv(getTiles()[d] * blocks);
 }
 

@@ -56,6 +56,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each
       round every block takes the place that the next block had in the round before, so that slow tiles at
       regular distances do not all meet the same blocks.
+      `paired`: a block's tiles come in pairs along `cluster_index`, one from the end and one from the start: where a tile's work
+      grows along it, each block has the same. Program ids along it count pairs.
     - `peel`: a loop whose last tile may reach beyond the extent runs its full tiles first, without masks.
       `clamp`: a load in a loop reads points before the extent in place of points beyond it, without a
       mask, if these become no result and a thread has at most so many of them (vectors of them) along an
@@ -125,6 +127,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "0">:$ahead,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
+    DefaultValuedAttr<BoolAttr, "false">:$paired,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$waits_last,
@@ -323,6 +326,17 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ScaleOp : Tile_Op<"scale", [Pure, SameTypeOperands, Elementwise, SameOperandsAndResultShape]> {
+  let summary = "a product with factors that are mostly one";
+  let description = [{
+    `input * factor`, element by element. A thread whose factors are all one leaves its elements as they are: that costs it a
+    branch.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$factor);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict `:` type($input) `->` type($result)";
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {

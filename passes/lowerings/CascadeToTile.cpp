@@ -27,9 +27,10 @@ public:
   /// Component k's state and a round of its product; null after a diagnostic. Null for a component that is no product.
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
-  /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data.
+  /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
+  /// as an exponent of two, terms may get before the first component moves.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, Location loc)
+                 Where where, std::optional<double> lag, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
@@ -44,6 +45,8 @@ public:
     oneState_ = llvm::any_of(products_, [](const Round &round) { return bool(round); });
     for (Operation &o : op_.getRescale().front().without_terminator())
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
+    if (lag && canLag())
+      lag_ = lag;
   }
 
   /// The launch indices of component k's parallel dims.
@@ -58,12 +61,16 @@ public:
     Values start;
     for (unsigned k = 0; loops && k < op_.getNumComponents(); ++k)
       start.push_back(identity(k, stateShape(k)));
+    if (loops && lag_)
+      start.push_back(identity(0, stateShape(0)));
     Values states = loopNest(start, [&](Values carried) {
       Values next = addTile(carried);
       return ok_ ? next : carried;
     });
     if (!ok_)
       return std::nullopt;
+    if (loops && lag_)
+      states = catchUp(states);
     Values finals = oneState_ && !merge ? states : meet(states, merge);
     return ok_ ? std::optional(finals) : std::nullopt;
   }
@@ -86,8 +93,8 @@ private:
     return tile::ReduceOp::create(b_, loc_, type, op_.getComponentKind(k), tile, sorted_).getResult(0);
   }
 
-  /// Component k of `state`, moved to the new values of the components before it.
-  Value rescale(ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k, ArrayRef<int64_t> shape) {
+  /// A body that knows the components up to k of a state, and what those before it have moved to.
+  BodyToTiles rescaling(ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k) {
     unsigned n = op_.getNumComponents();
     Block &block = op_.getRescale().front();
     BodyToTiles body(b_, c_, op_, {});
@@ -95,9 +102,82 @@ private:
       body.bind(block.getArgument(j), state[j]);
     for (unsigned j = 0; j < k; ++j)
       body.bind(block.getArgument(n + j), moved[j]);
-    Value v = body.evaluate(op_.getRescaledValue(k));
+    return body;
+  }
+
+  /// Component k of `state`, moved to the new values of the components before it.
+  Value rescale(ArrayRef<Value> state, ArrayRef<Value> moved, unsigned k, ArrayRef<int64_t> shape) {
+    BodyToTiles body = rescaling(state, moved, k);
+    Value factor = lag_ && products_[k] ? factorOf(k) : Value(), v = body.evaluate(factor ? factor : op_.getRescaledValue(k));
     ok_ &= bool(v);
-    return v ? body.broadcast(v, shape) : state[k];
+    if (!v)
+      return state[k];
+    v = body.broadcast(v, shape);
+    return factor ? tile::ScaleOp::create(b_, loc_, v.getType(), state[k], v).getResult() : v; // (mostly one)
+  }
+
+  //===- A reference that lags -===//
+
+  /// What component k is multiplied by when it moves; null where moving is something else.
+  Value factorOf(unsigned k) {
+    auto product = op_.getRescaledValue(k).getDefiningOp<arith::MulFOp>();
+    return product && product.getLhs() == op_.getRescale().front().getArgument(k) ? product.getRhs() : Value();
+  }
+
+  /// The exponent of two that such a factor is, where it is not one.
+  Value exponentOf(unsigned k) {
+    SmallVector<Value> work{factorOf(k)};
+    while (!work.empty()) {
+      Operation *op = work.back() ? work.back().getDefiningOp() : nullptr;
+      work.pop_back();
+      if (auto power = dyn_cast_or_null<math::Exp2Op>(op))
+        return power.getOperand();
+      if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+        work.append({select.getTrueValue(), select.getFalseValue()});
+    }
+    return {};
+  }
+
+  /// Whether all but the first component are what they are whatever it has moved to, and products move by a power of two.
+  bool canLag() {
+    bool hasProduct = false;
+    for (unsigned k = 1; k < op_.getNumComponents(); ++k)
+      if (products_[k]) {
+        hasProduct = true;
+        if (!exponentOf(k))
+          return false;
+      }
+    bool isExtreme = op_.getComponentKind(0) == Combiner::Max || op_.getComponentKind(0) == Combiner::Min;
+    return hasProduct && !products_[0] && isExtreme;
+  }
+
+  /// The first component after one more tile: what it was, where products would hardly move. `all` becomes what it has come to by now.
+  Value follow(ArrayRef<Value> carried, Value next, Value &all) {
+    all = combine(0, all, next);
+    Value keeps;
+    for (unsigned k = 1; k < op_.getNumComponents(); ++k) {
+      if (!products_[k])
+        continue;
+      BodyToTiles body = rescaling(carried, {next}, 1);
+      Value exponent = body.evaluate(exponentOf(k));
+      ok_ &= bool(exponent);
+      if (!exponent)
+        return next;
+      exponent = body.broadcast(exponent, kept_[0]);
+      auto type = cast<RankedTensorType>(exponent.getType());
+      Attribute least = b_.getFloatAttr(type.getElementType(), -*lag_);
+      Value bound = arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, least));
+      keeps = body.conjunction(keeps, arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OGE, exponent, bound), loc_);
+    }
+    return arith::SelectOp::create(b_, loc_, keeps, carried[0], next);
+  }
+
+  /// The states at the end, moved to what the first component has come to.
+  Values catchUp(const Values &states) {
+    Values finals{states.back()};
+    for (unsigned k = 1; k < op_.getNumComponents(); ++k)
+      finals.push_back(rescale(states, finals, k, stateShape(k)));
+    return finals;
   }
 
   /// The states after one more tile; without `carried` it is the only one.
@@ -109,15 +189,20 @@ private:
       condition = body.conjunction(condition, where_(op_.getYield().getCondition(), body), loc_);
     condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
     Values next;
+    Value all = lag_ && !carried.empty() ? carried.back() : Value();
     for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
       Value moved = carried.empty() ? Value() : rescale(carried, next, k, stateShape(k));
       Value state = products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k])) : addTerms(k, body, condition, moved);
       ok_ &= bool(state);
+      if (ok_ && lag_ && k == 0 && !carried.empty())
+        state = follow(carried, state, all);
       if (!ok_)
         break;
       next.push_back(state);
       body.bind(op_.getBlock().getArgument(op_.getNumDims() + k), state);
     }
+    if (all)
+      next.push_back(all);
     return next;
   }
 
@@ -171,6 +256,7 @@ private:
   SmallVector<int64_t> sorted_;
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
+  std::optional<double> lag_;
   bool ok_ = true;
 };
 
@@ -194,7 +280,12 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
                         BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
   auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, loc);
+  // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
+  std::optional<double> lag;
+  for (const std::optional<Contraction> &c : contractions)
+    if (c && l_.lagging)
+      lag = std::min(lag.value_or(32), c->unitType.isF16() ? 14.0 : c->unitType.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

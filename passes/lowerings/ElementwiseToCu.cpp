@@ -15,7 +15,7 @@ using namespace tile;
 bool isElementwise(Operation *op) {
   if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()) || isRematerialized(op))
     return false;
-  return isa<BroadcastOp, tile::ConvertOp, CombineOp>(op) || op->hasTrait<OpTrait::Elementwise>();
+  return isa<BroadcastOp, tile::ConvertOp, CombineOp>(op) || (op->hasTrait<OpTrait::Elementwise>() && !isa<ScaleOp>(op));
 }
 
 /// The element of `tile` at the open digits, once a run: it stores behind all that it reads.
@@ -116,6 +116,39 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
   });
   for (auto &[value, tile] : kept)
     c_.tiles[value] = tile;
+}
+
+void FunctionLowering::lowerScale(ScaleOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  Layout layout = getLayout(op.getResult());
+  Type type = op.getResult().getType().getElementType();
+  RegTile result = inPlace_.lookup(op.getResult());
+  if (!result.array)
+    result = {layout, c_.allocate(layout.numRegisters(), type, c_.named(nameOf(op.getResult()), op.getLoc()))};
+  copyTile(op.getInput(), result.array, loc, layout);
+  auto over = [&](llvm::function_ref<void(Value, Value)> body) { // of a register's place, and its factor
+    OpenDigits open;
+    c_.overDigits(layout.reg, loc, open, [&] {
+      llvm::DenseMap<Value, Value> none;
+      body(c_.registerIndex(layout, open, loc), fetch(op.getFactor(), open, none));
+    });
+  };
+  Value one = arith::ConstantOp::create(b_, loc, cast<TypedAttr>(b_.getFloatAttr(type, 1))), zero = c_.index(0, loc);
+  Value moves = c_.allocate(1, b_.getI1Type(), c_.named("moves", loc));
+  memref::StoreOp::create(b_, loc, arith::ConstantOp::create(b_, loc, b_.getBoolAttr(false)), moves, zero);
+  over([&](Value, Value factor) {
+    Value differs = arith::CmpFOp::create(b_, loc, arith::CmpFPredicate::UNE, factor, one);
+    Value before = memref::LoadOp::create(b_, loc, moves, zero);
+    memref::StoreOp::create(b_, loc, arith::OrIOp::create(b_, loc, before, differs), moves, zero);
+  });
+  OpBuilder::InsertionGuard guard(b_);
+  auto branch = scf::IfOp::create(b_, loc, memref::LoadOp::create(b_, loc, moves, zero), false);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  over([&](Value place, Value factor) {
+    Value scaled = arith::MulFOp::create(b_, loc, memref::LoadOp::create(b_, loc, result.array, place), factor);
+    memref::StoreOp::create(b_, loc, scaled, result.array, place);
+  });
+  c_.tiles[op.getResult()] = result;
 }
 
 void FunctionLowering::copyTile(Value from, Value toArray, Location loc, std::optional<Layout> given) {

@@ -57,6 +57,7 @@ private:
   RegTile registersToGoOnIn(mlir::Operation *op, const tile::Layout &layout);
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);
+  void lowerScale(tile::ScaleOp op);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
   void scalarOp(mlir::Operation *op, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
   /// `layout`: the array's registers, if not those of `from`.

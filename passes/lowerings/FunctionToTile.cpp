@@ -170,7 +170,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
   for (const ScheduleFlag &f : kScheduleFlags)
-    func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
+    if (!isLeftOut(f, l_) && f.field != &LaunchPlan::lagging) // (a matter of the cascade's rounds)
+      func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
   func_->setAttr("number", b_.getI64IntegerAttr(number));
   setBaseLayouts(func_, llvm::map_to_vector(
@@ -200,7 +201,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   c_.onGrid.resize(l_.tiles.size());
   // Roles walk tiles even where every block has only one: around a loop that carries products in
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
-  Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc) : Value();
+  Value half; // of a pair of tiles
+  Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc, half) : Value();
   Value zero = constant(0, loc);
   for (size_t i = 0; i < l_.tiles.size(); ++i) {
     int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
@@ -227,17 +229,24 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       Value rank = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
       pid = arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
     }
-    if (l_.descending && l_.cluster == 1 && g == l_.clusterIndex) {
-      AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) - 1);
+    if ((l_.descending || half) && l_.cluster == 1 && g == l_.clusterIndex) {
+      AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) * (half ? 2 : 1) - 1);
       Value of = tile::ApplyOp::create(b_, loc, b_.getIndexType(), last, ValueRange{});
-      pid = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc), of, pid);
+      Location at = NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc);
+      Value mirrored = arith::SubIOp::create(b_, at, of, pid);
+      if (half) { // the longer one first
+        Value isSecond = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, half, zero);
+        pid = arith::SelectOp::create(b_, at, isSecond, pid, mirrored);
+      } else {
+        pid = mirrored;
+      }
     }
     c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
   }
   return success();
 }
 
-Value LaunchEmitter::openTileLoop(Location named) {
+Value LaunchEmitter::openTileLoop(Location named, Value &half) {
   Location loc = cu::unnamed(named);
   auto as = [&](StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc); };
   // One factor after the other, so that each has its name.
@@ -253,6 +262,17 @@ Value LaunchEmitter::openTileLoop(Location named) {
   if (l_.cluster > 1) {
     first = arith::DivSIOp::create(b_, as("cluster"), first, constant(l_.cluster, loc));
     step = arith::DivSIOp::create(b_, as("clusters"), step, constant(l_.cluster, loc));
+  }
+  if (l_.paired) { // turns 0, 1 are the block's first pair, 2, 3 the next one
+    Value two = constant(2, loc), past = arith::AddIOp::create(b_, loc, end, arith::SubIOp::create(b_, loc, step, constant(1, loc)));
+    Value pairs = arith::DivSIOp::create(b_, as("pairs"), arith::SubIOp::create(b_, loc, past, first), step);
+    Value turns = arith::MulIOp::create(b_, as("turns"), pairs, two);
+    auto loop = scf::ForOp::create(b_, loc, constant(0, loc), turns, constant(1, loc));
+    loop.getInductionVar().setLoc(as("turn"));
+    b_.setInsertionPoint(loop.getBody()->getTerminator());
+    half = arith::RemSIOp::create(b_, as("second"), loop.getInductionVar(), two);
+    Value before = arith::MulIOp::create(b_, loc, arith::DivSIOp::create(b_, loc, loop.getInductionVar(), two), step);
+    return arith::AddIOp::create(b_, as("pair"), first, before);
   }
   auto loop = scf::ForOp::create(b_, loc, first, end, step);
   loop.getInductionVar().setLoc(as("tile"));

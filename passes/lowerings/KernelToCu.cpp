@@ -59,7 +59,7 @@ void FunctionLowering::makeKernel() {
     os << " + " << func_.getProducerWarps() << " that fill";
   os << "; unit " << func_.getUnit();
   if (func_.getPersistent())
-    os << "; persistent";
+    os << "; persistent" << (func_.getPaired() ? ", tiles in pairs" : "");
   if (func_.getDependent())
     os << "; dependent";
   if (func_.getPeel())

@@ -62,8 +62,8 @@ private:
   bool isApartFrom(const te::LaunchPlan &before);
   mlir::LogicalResult makeFunction(unsigned number);
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
-  /// Returns the tile's number.
-  mlir::Value openTileLoop(mlir::Location named);
+  /// Returns the tile's number. Where tiles come in pairs that is the pair's, and `half` says which of the two it is.
+  mlir::Value openTileLoop(mlir::Location named, mlir::Value &half);
 
   /// Whether the blocks of a cluster share launch index `i` out: block r takes tiles r, r + cluster,
   /// r + 2 cluster, ..

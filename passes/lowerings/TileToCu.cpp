@@ -99,6 +99,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     c_.scalars[op->getResult(0)] = cu::BlockIdOp::create(b_, op->getLoc(), b_.getIndexType());
   } else if (isa<ClusterRankOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::ClusterRankOp::create(b_, op->getLoc(), b_.getIndexType());
+  } else if (auto scale = dyn_cast<ScaleOp>(op)) {
+    lowerScale(scale);
   } else if (isa<TeamOp>(op)) {
     c_.scalars[op->getResult(0)] = c_.team(cu::unnamed(op->getLoc()));
   } else if (isa<NumBlocksOp>(op)) {

@@ -138,8 +138,11 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
     chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
   }
   chained = std::max(chained, ofFirst + ofSecond);
-  double first = use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) * height / target.productRate;
-  double second = workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) * height / target.productRate;
+  double first = use == ChainUse::Shared
+                     ? 0
+                     : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) * height / target.productRate;
+  double second =
+      workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) * height / target.productRate;
   double apart = (use == ChainUse::Shared ? 0 : std::max(first, ofFirst)) + std::max(second, ofSecond);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
@@ -271,7 +274,8 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   std::optional<ProductChain> chain = matchChain(reader, *second, target);
   bool isAlone = chain && isReadBy(chain->producer, reader);
   if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
-      !hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
+      !hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts) ||
+      !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }

@@ -72,7 +72,7 @@ bool Scheduler::isUneven(const LaunchPlan &l) {
   return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
 }
 
-bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked) {
+bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bool fromStart) {
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
     std::optional<IntegerSet> set = getCondition(ops_[ordinal]);
     auto row = llvm::find(dims, rows), column = llvm::find(dims, walked);
@@ -80,11 +80,32 @@ bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked) {
       continue;
     for (AffineExpr e : set->getConstraints()) {
       std::optional<int64_t> r = linearCoefficient(e, row - dims.begin()), c = linearCoefficient(e, column - dims.begin());
-      if (r && c && *r > 0 && *c < 0)
+      if (r && c && (fromStart ? *r < 0 && *c > 0 : *r > 0 && *c < 0))
         return true;
     }
   }
   return false;
+}
+
+bool Scheduler::canBePaired(const LaunchPlan &p) {
+  Count pairs = 1;
+  for (int64_t g : p.grid) {
+    int64_t most = extentMax(p, g);
+    if (most < 0)
+      return false;
+    pairs *= ceilDiv(Count(most), p.tiles[g] * (g == p.clusterIndex ? 2 : 1));
+  }
+  return knownDivisor(p.extents.getResult(p.clusterIndex), facts_) % (2 * p.tiles[p.clusterIndex]) == 0 &&
+         int64_t(pairs) >= costs_.chains.leastPairs * target_.smCount;
+}
+
+void Scheduler::balance(LaunchPlan &p, int64_t walked) {
+  if (!isUneven(p))
+    return;
+  bool grows = growsAlong(p, p.clusterIndex, walked, false), startsLater = growsAlong(p, p.clusterIndex, walked, true);
+  p.paired = grows != startsLater && canBePaired(p);
+  p.persistent = p.paired || (grows && startsLater);
+  p.descending = grows && !startsLater;
 }
 
 std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
@@ -140,7 +161,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
           !canFeedFirsts(p, firsts))
         continue;
       p.clusterIndex = dims[rows.back()];
-      p.descending = growsAlong(p, p.clusterIndex, walked);
+      balance(p, walked);
       l = p;
       return true;
     }
@@ -168,7 +189,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
-      fitted.descending = growsAlong(fitted, fitted.clusterIndex, walked);
+      balance(fitted, walked);
       l = fitted;
       return true;
     }

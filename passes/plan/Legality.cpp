@@ -100,6 +100,12 @@ const PlanRule kRules[] = {
        }
        return "";
      }},
+    {14, "paired", "Pairs of tiles are taken by blocks that stay, each alone.",
+     [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
+       bool fits = l.persistent && l.cluster == 1 && l.pingpong == 1 && !l.rotate && llvm::is_contained(l.grid, l.clusterIndex);
+       return !l.paired || fits ? ""
+                                : "pairs of tiles along an index of the grid need persistent blocks without a cluster, teams or 'rotate'";
+     }},
 };
 
 } // namespace

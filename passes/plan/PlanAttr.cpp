@@ -40,7 +40,8 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
       if (!isLeftOut(n, l))
         fields.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(l.*n.field)));
     for (const ScheduleFlag &f : kScheduleFlags)
-      fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
+      if (!isLeftOut(f, l))
+        fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
     launches.push_back(b.getDictionaryAttr(fields));
   }
   kernel->setAttr("plan", b.getDictionaryAttr({

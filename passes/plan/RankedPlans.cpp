@@ -23,9 +23,14 @@ std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector
   return plan;
 }
 
-/// Of products on matrix units: less of an epilogue at a time, one product in flight, then smaller tiles.
+/// Of products on matrix units: shorter rounds of chained ones, one product in flight, less of an epilogue at a time, then smaller tiles.
 void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
   const bool onWarpgroups = first.unit == "wgmma";
+  constexpr int64_t kStep = 16; // of what the unit sums in one instruction
+  if (onWarpgroups && first.inFlight > 1 && first.loops.size() == 1)
+    for (int64_t steps : {1, 2})
+      if (int64_t shorter = first.tiles[first.loops.front()] - steps * kStep; shorter >= 4 * kStep)
+        plans.emplace_back(first).tiles[first.loops.front()] = shorter;
   if (onWarpgroups && first.inFlight > 1)
     plans.emplace_back(first).inFlight = 1;
   if (onWarpgroups && first.part > 16)

@@ -27,7 +27,9 @@ int64_t Scheduler::roundsAhead(const LaunchPlan &l, int64_t along) {
       }
       perRound += changes ? std::min(own, perThread) : 0;
     });
-  return perRound ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(costs_.scans.registersAhead / perRound))), 0, costs_.scans.mostAhead) : 0;
+  return perRound
+             ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(costs_.scans.registersAhead / perRound))), 0, costs_.scans.mostAhead)
+             : 0;
 }
 
 void Scheduler::scheduleScan(LaunchPlan &l) {

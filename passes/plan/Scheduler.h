@@ -165,9 +165,12 @@ private:
   bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
-  /// Whether the loop over index `walked` has more rounds for later tiles of index `rows` (`j <= i`): the longest then come first, so that
-  /// none of them ends long after the others.
-  bool growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked);
+  /// Whether the loop over index `walked` ends later for later tiles of index `rows` (`j <= i`); `fromStart`: starts later (`j > i - W`).
+  bool growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bool fromStart);
+  /// How blocks take tiles whose rounds follow from their place along `p.clusterIndex`: of a band (all alike) as they are numbered; else
+  /// a long and a short one in turn, or as blocks become free, the longest first, so that none of them ends long after the others.
+  void balance(LaunchPlan &p, int64_t walked);
+  bool canBePaired(const LaunchPlan &p);
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
   std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
                                        llvm::ArrayRef<int64_t> dims);

@@ -22,8 +22,9 @@ WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double
   constexpr int64_t kColumns = 256;   // of a round
   constexpr double kGain = 0.9;       // less is not worth another launch
   auto timeOf = [&](int64_t parts, double columns) {
-    double merge =
-        parts > 1 ? target.partRates.launch + 2 * tilesOfRows * target.costs->chains.tileRows * double(parts) * values * 4 / target.partRates.memory : 0;
+    double merge = parts > 1 ? target.partRates.launch +
+                                   2 * tilesOfRows * target.costs->chains.tileRows * double(parts) * values * 4 / target.partRates.memory
+                             : 0;
     return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + kTile) + merge;
   };
   WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};

@@ -42,9 +42,7 @@ std::optional<SetVector<Operation *>> findPlace(scf::ForOp loop, LoadOp load) {
 /// A loop in which each round takes in what it reads, and nothing waits or is in flight.
 bool isWalk(scf::ForOp loop) {
   auto isPlain = [](Operation &op) {
-    return op.getNumRegions() == 0 || isa<ReduceOp>(op)
-               ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op))
-               : false;
+    return op.getNumRegions() == 0 || isa<ReduceOp>(op) ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op)) : false;
   };
   return llvm::any_of(loop.getRegionIterArgs(), [](Value v) { return isa<RankedTensorType>(v.getType()); }) &&
          llvm::all_of(loop.getBody()->without_terminator(), isPlain);
@@ -165,7 +163,8 @@ struct TileLoadAheadPass : impl::TileLoadAheadBase<TileLoadAheadPass> {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
-      std::optional<int64_t> from = numberOf(loop.getLowerBound()), to = numberOf(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+      std::optional<int64_t> from = numberOf(loop.getLowerBound()), to = numberOf(loop.getUpperBound()),
+                             step = getConstantIntValue(loop.getStep());
       bool isShort = from && to && step && *to - *from < 2 * rounds * *step;
       if (isShort || !isWalk(loop) || findEarly(loop).empty())
         continue;

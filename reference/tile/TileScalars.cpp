@@ -84,6 +84,7 @@ const llvm::StringMap<F2> &binaryFloats() {
       {"arith.addf", +[](double x, double y) { return x + y; }},
       {"arith.subf", +[](double x, double y) { return x - y; }},
       {"arith.mulf", +[](double x, double y) { return x * y; }},
+      {"tile.scale", +[](double x, double y) { return x * y; }},
       {"arith.divf", +[](double x, double y) { return x / y; }},
       {"arith.remf", +[](double x, double y) { return std::fmod(x, y); }},
       {"arith.maximumf", +[](double x, double y) { return std::isnan(x) || x > y || (x == y && !std::signbit(x)) ? x : y; }},
@@ -236,7 +237,7 @@ ScalarFunction ringFunction(Operation *op) {
     return ring([](const E *x) { return x[0].i + x[1].i; });
   if (isa<arith::SubFOp>(op))
     return ring([](const E *x) { return x[0].i - x[1].i; });
-  if (isa<arith::MulFOp>(op))
+  if (isa<arith::MulFOp, tile::ScaleOp>(op))
     return ring([](const E *x) { return int64_t(uint64_t(x[0].i) * uint64_t(x[1].i)); });
   if (isa<arith::NegFOp>(op))
     return ring([](const E *x) { return -x[0].i; });
