@@ -8,8 +8,14 @@
 #include <deque>
 #include <optional>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "emulator/HostCompiler.h"
 
 namespace kernelc::emulator {
@@ -213,59 +219,127 @@ bool Judge::showsBeside(size_t other, size_t number) {
   return false;
 }
 
+/// What became of mutant `i` of `mutants`, and whether it was a finding that told.
+bool judgeMutant(Judge &judge, Mutants &mutants, size_t i, absl::Span<const uint64_t> schedules) {
+  Mutant &m = mutants.all[i];
+  const uint64_t seed = schedules[0];
+  // What a mask keeps out does not depend on the order of threads.
+  Judge::Outcome outcome = judge.run({i}, 1, schedules.first(m.mask ? 1 : schedules.size()));
+  if (outcome.detected()) {
+    m.verdict = Verdict::Detected;
+    m.why = outcome.seen;
+    return outcome.finding;
+  }
+  // Where the trap is never met, original and mutant do the same.
+  bool differs = judge.run({i}, 2, {seed}).detected();
+  // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
+  auto isShortCut = [&] {
+    std::vector<size_t> masks{i};
+    auto isWithin = [&](int line) {
+      return std::any_of(m.shortCuts.begin(), m.shortCuts.end(), [&](auto block) { return line > block.first && line <= block.second; });
+    };
+    for (size_t j = 0; j < mutants.all.size(); j++)
+      if (mutants.all[j].mask && isWithin(mutants.all[j].where.line))
+        masks.push_back(j);
+    return masks.size() > 1 && judge.run(masks, 1, {seed}).detected();
+  };
+  // Garbage in what it sets too often does not show either: nobody uses it.
+  auto areUnused = [&](size_t n) { return !judge.run({n}, 3, {seed}).detected() && !judge.run({n}, 5, {seed}).detected(); };
+  // Without the second, exact sums it shows.
+  auto isSummedAgain = [&] { return m.mask && mutants.sumsAgain && judge.showsBeside(mutants.all.size(), i); };
+  const char *redundant = !differs                          ? m.mask ? "always true at these sizes" : "never reached at these sizes"
+                          : m.onlySynchronises              ? "guards synchronisation or hints that nothing needs at these sizes"
+                          : m.onlyCopies                    ? "guards copies that nothing reads at these sizes"
+                          : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
+                          : !m.mask                         ? "no access needs it at these sizes"
+                          : isShortCut()                    ? "a short cut past the masks inside"
+                          : isSummedAgain()                 ? "keeps out what would have to be summed again exactly"
+                                                            : nullptr;
+  m.verdict = redundant ? Verdict::Redundant : Verdict::Missed;
+  m.why = redundant ? redundant : "neither a finding nor another value";
+  return false;
+}
+
+/// One process's share of the mutants, every `jobs`th from `first` on, as lines on `pipe`: number, verdict, finding, why.
+[[noreturn]] void judgeShare(Judge &judge, Mutants &mutants, size_t first, size_t jobs, absl::Span<const uint64_t> schedules, int pipe) {
+  for (size_t i = first; i < mutants.all.size(); i += jobs) {
+    bool finding = judgeMutant(judge, mutants, i, schedules);
+    std::string why = absl::StrReplaceAll(mutants.all[i].why, {{"\n", " "}});
+    std::string line = absl::StrCat(i, " ", int(mutants.all[i].verdict), " ", int(finding), " ", why, "\n");
+    for (size_t at = 0; at < line.size();) {
+      ssize_t written = ::write(pipe, line.data() + at, line.size() - at);
+      if (written <= 0)
+        ::_exit(1);
+      at += size_t(written);
+    }
+  }
+  ::_exit(0);
+}
+
+/// All mutants judged by `jobs` processes; `findings`: whether a finding told.
+absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Span<const uint64_t> schedules, std::vector<char> &findings) {
+  std::vector<std::pair<pid_t, int>> shares;
+  for (size_t n = 0; n < jobs; n++) {
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return absl::InternalError("no pipe for a process that judges mutants");
+    pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      judgeShare(judge, mutants, n, jobs, schedules, ends[1]);
+    }
+    ::close(ends[1]);
+    if (child < 0)
+      return absl::InternalError("no process that judges mutants");
+    shares.push_back({child, ends[0]});
+  }
+  bool whole = true;
+  for (auto [child, end] : shares) {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(end, buffer, sizeof buffer)) > 0;)
+      text.append(buffer, size_t(n));
+    ::close(end);
+    int status = 0;
+    whole &= ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', 3));
+      size_t i = 0;
+      int verdict = 0;
+      if (words.size() < 4 || !absl::SimpleAtoi(words[0], &i) || i >= mutants.all.size() || !absl::SimpleAtoi(words[1], &verdict))
+        return absl::InternalError("a process that judges mutants said what nobody understands");
+      mutants.all[i].verdict = Verdict(verdict);
+      findings[i] = words[2] == "1";
+      mutants.all[i].why = std::string(words[3]);
+    }
+  }
+  return whole ? absl::OkStatus() : absl::InternalError("a process that judges mutants has ended early");
+}
+
 } // namespace
 
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged) {
+                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged,
+                                             size_t jobs) {
   Mutants mutants = mutantsOf(variant.cudaText);
   Judge judge(kernel, variant, runs, options);
   if (absl::Status s = judge.begin(mutants.text, mutants.all.size() + mutants.sumsAgain); !s.ok())
     return s;
   const uint64_t kSchedules[] = {options.seed, 11, 12};
+  std::vector<char> findings(mutants.all.size());
+  if (jobs > 1)
+    if (absl::Status s = judgeInShares(judge, mutants, std::min(jobs, mutants.all.size()), kSchedules, findings); !s.ok())
+      return s;
   MutationScore score;
   std::vector<size_t> surviving;
   for (size_t i = 0; i < mutants.all.size(); i++) {
-    Mutant &m = mutants.all[i];
-    // What a mask keeps out does not depend on the order of threads.
-    Judge::Outcome outcome = judge.run({i}, 1, absl::MakeSpan(kSchedules).first(m.mask ? 1 : 3));
+    if (jobs <= 1)
+      findings[i] = judgeMutant(judge, mutants, i, kSchedules);
+    const Mutant &m = mutants.all[i];
     score.total++;
-    if (outcome.detected()) {
-      m.verdict = Verdict::Detected;
-      m.why = outcome.seen;
-      score.detected++;
-      score.byFinding += outcome.finding;
-    } else {
-      // Where the trap is never met, original and mutant do the same.
-      bool differs = judge.run({i}, 2, {options.seed}).detected();
-      // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
-      auto isShortCut = [&] {
-        std::vector<size_t> masks{i};
-        auto isWithin = [&](int line) {
-          return std::any_of(m.shortCuts.begin(), m.shortCuts.end(),
-                             [&](auto block) { return line > block.first && line <= block.second; });
-        };
-        for (size_t j = 0; j < mutants.all.size(); j++)
-          if (mutants.all[j].mask && isWithin(mutants.all[j].where.line))
-            masks.push_back(j);
-        return masks.size() > 1 && judge.run(masks, 1, {options.seed}).detected();
-      };
-      // Garbage in what it sets too often does not show either: nobody uses it.
-      auto areUnused = [&](size_t n) {
-        return !judge.run({n}, 3, {options.seed}).detected() && !judge.run({n}, 5, {options.seed}).detected();
-      };
-      // Without the second, exact sums it shows.
-      auto isSummedAgain = [&] { return m.mask && mutants.sumsAgain && judge.showsBeside(mutants.all.size(), i); };
-      const char *redundant = !differs                          ? m.mask ? "always true at these sizes" : "never reached at these sizes"
-                              : m.onlySynchronises              ? "guards synchronisation or hints that nothing needs at these sizes"
-                              : m.onlyCopies                    ? "guards copies that nothing reads at these sizes"
-                              : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
-                              : !m.mask                         ? "no access needs it at these sizes"
-                              : isShortCut()                    ? "a short cut past the masks inside"
-                              : isSummedAgain()                 ? "keeps out what would have to be summed again exactly"
-                                                                : nullptr;
-      m.verdict = redundant ? Verdict::Redundant : Verdict::Missed;
-      m.why = redundant ? redundant : "neither a finding nor another value";
-      (m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;
+    score.byFinding += findings[i];
+    (m.verdict == Verdict::Detected ? score.detected : m.verdict == Verdict::Redundant ? score.redundant : score.missed)++;
+    if (m.verdict != Verdict::Detected) {
       score.survivors.push_back(m);
       surviving.push_back(i);
     }

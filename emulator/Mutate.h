@@ -68,8 +68,9 @@ struct MutationScore {
 /// a few infinities and NaN among its float inputs, the
 /// survivors under several schedules. The unchanged text must run without findings,
 /// else FailedPrecondition. Outputs of `runs` are used as scratch memory. `judged`
-/// (if given) hears of each mutant as soon as it is known.
+/// (if given) hears of each mutant as soon as it is known, in their order; of `jobs` processes that share them, at the end.
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options = {}, const std::function<void(const Mutant &)> &judged = {});
+                                             const EmulatorOptions &options = {}, const std::function<void(const Mutant &)> &judged = {},
+                                             size_t jobs = 1);
 
 } // namespace kernelc::emulator

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "driver/verify/HostCheck.h"
@@ -36,10 +37,10 @@ bool lacksSizes(const Kernel &signature) {
 
 /// On the call's arguments; on sets of its own where a size is left open.
 absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &arch,
-                                                const std::function<void(const emulator::Mutant &)> &judged) {
+                                                const std::function<void(const emulator::Mutant &)> &judged, size_t jobs) {
   const Kernel &signature = call.kernel->signature();
   if (call.arguments.tensors.empty() && !signature.params.empty())
-    return measureKernelMutants(call.kernel->program(), signature, arch, judged);
+    return measureKernelMutants(call.kernel->program(), signature, arch, judged, jobs);
   absl::StatusOr<Kernel> kernel = call.kernel->variantFor(arch, call.arguments.values(signature));
   if (!kernel.ok())
     return kernel.status();
@@ -47,7 +48,7 @@ absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &a
   for (const HostTensor &t : call.arguments.tensors)
     run.params.push_back(t.view());
   run.sizes = call.arguments.sizes;
-  return emulator::measureMutants(*kernel, kernel->variants[0], {run}, {}, judged);
+  return emulator::measureMutants(*kernel, kernel->variants[0], {run}, {}, judged, jobs);
 }
 
 std::string mutantsJson(const std::string &kernel, const std::string &arch, const emulator::MutationScore &score) {
@@ -75,12 +76,13 @@ std::string mutantsJson(const std::string &kernel, const std::string &arch, cons
 }
 
 /// Takes each synchronisation and mask away in turn. kFailed if one is missed.
-int mutate(Call &call, const std::string &arch, bool json) {
+int mutate(Call &call, const std::string &arch, bool json, size_t jobs) {
   const Kernel &signature = call.kernel->signature();
-  absl::StatusOr<emulator::MutationScore> score = measure(call, arch, [&](const emulator::Mutant &m) {
+  auto print = [&](const emulator::Mutant &m) {
     if (!json)
       std::cout << m.toString() << std::endl;
-  });
+  };
+  absl::StatusOr<emulator::MutationScore> score = measure(call, arch, print, jobs);
   if (!score.ok())
     return reportFailure(score.status());
   if (json) {
@@ -185,7 +187,7 @@ int checkCommand(const std::vector<std::string> &args) {
                   "accesses out of bounds, uninitialised reads and barrier mistakes.");
   call.add(options);
   bool mutants = false, each = false, nonfinite = false, allowUnbounded = false, json = false;
-  std::string reproducer;
+  std::string reproducer, share = "1";
   options.flag("--mutate", mutants, "takes each barrier, wait, fence and mask away in turn and says whether the emulator notices")
       .flag("--verify-each", each,
             "runs the kernel after each pass (te on the CPU, tile in an interpreter, cu on the emulator) and names the first that\n"
@@ -195,11 +197,17 @@ int checkCommand(const std::vector<std::string> &args) {
             "and what it reads there")
       .flag("--allow-unbounded", allowUnbounded, "an output none of whose elements has an error bound does not fail the check")
       .flag("--json", json, "the result as a line of JSON")
+      .value("--jobs", share, "N", "with --mutate: processes that share the mutants")
       .value("--reproducer", reproducer, "FILE.mlir", "with --verify-each: where the reduced reproducer goes (a new file in TMPDIR)");
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (call.positionals.empty())
     return options.usageError("which file?");
+  int jobs = 0;
+  if (!absl::SimpleAtoi(share, &jobs) || jobs < 1 || jobs > 1024)
+    return options.usageError(absl::StrCat("--jobs takes a number from 1 to 1024, not '", share, "'"));
+  if (jobs > 1 && !mutants)
+    return options.usageError("--jobs belongs to --mutate");
   if (mutants + each + nonfinite > 1)
     return options.usageError("--mutate, --verify-each and --find-nonfinite are checks of their own");
   if ((mutants || each || nonfinite) && allowUnbounded)
@@ -229,7 +237,7 @@ int checkCommand(const std::vector<std::string> &args) {
   if (each)
     return verifyEach(*prepared, call.arch.empty() ? "sm_90a" : call.arch, reproducer);
   if (mutants)
-    return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch, json);
+    return mutate(*prepared, call.arch.empty() ? "sm_90a" : call.arch, json, size_t(jobs));
   return compare(*prepared, allowUnbounded, json);
 }
 

@@ -131,7 +131,7 @@ absl::StatusOr<Trial> findTrial(Program &program, const Kernel &signature, const
 } // namespace
 
 absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, const Kernel &signature, const std::string &target,
-                                                             const std::function<void(const emulator::Mutant &)> &judged) {
+                                                             const std::function<void(const emulator::Mutant &)> &judged, size_t jobs) {
   absl::StatusOr<Trial> trial = findTrial(program, signature, target);
   if (!trial.ok())
     return trial.status();
@@ -140,7 +140,7 @@ absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, c
     runs.push_back(a->args);
   emulator::EmulatorOptions options;
   options.smCount = 1; // a persistent block then walks several tiles even of small problems
-  return emulator::measureMutants(trial->kernel, trial->kernel.variants[0], runs, options, judged);
+  return emulator::measureMutants(trial->kernel, trial->kernel.variants[0], runs, options, judged, jobs);
 }
 
 } // namespace kernelc

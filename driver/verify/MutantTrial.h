@@ -14,6 +14,7 @@ namespace kernelc {
 
 /// Unimplemented where the kernel does not compile for `target`; FailedPrecondition where no small sizes are legal.
 absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, const Kernel &signature, const std::string &target,
-                                                             const std::function<void(const emulator::Mutant &)> &judged = {});
+                                                             const std::function<void(const emulator::Mutant &)> &judged = {},
+                                                             size_t jobs = 1);
 
 } // namespace kernelc

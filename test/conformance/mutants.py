@@ -16,6 +16,7 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -29,8 +30,8 @@ SCORE, REDUNDANT = 98, 25
 class Results:
     """What is measured, by kernel and target, and the file that keeps it."""
 
-    def __init__(self, path, seconds, end):
-        self.path, self.seconds, self.end, self.known, self.lock, self.open = path, seconds, end, {}, threading.Lock(), 0
+    def __init__(self, path, seconds, end, share):
+        self.path, self.seconds, self.end, self.share, self.known, self.lock, self.open = path, seconds, end, share, {}, threading.Lock(), 0
         if path and os.path.exists(path):
             for line in open(path):
                 title, arch, took, result = json.loads(line)
@@ -45,6 +46,18 @@ class Results:
                     f.write(json.dumps([kernel.title, arch, took, result]) + "\n")
         return result
 
+    @staticmethod
+    def run(command, seconds):
+        """As subprocess.run; the processes that share the mutants end with the one that started them."""
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            stdout, stderr = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
     def measure(self, kernelc, kernel, arch):
         if (kernel.title, arch) in self.known:
             return self.known[kernel.title, arch]
@@ -52,8 +65,8 @@ class Results:
         try:
             if left <= 0:
                 raise subprocess.TimeoutExpired("", 0)
-            run = subprocess.run([kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch],
-                                 capture_output=True, text=True, timeout=min(self.seconds, left))
+            command = [kernelc, "check", kernel.file, "--kernel", kernel.name, "--mutate", "--json", "--arch", arch, "--jobs", str(self.share)]
+            run = self.run(command, min(self.seconds, left))
         except subprocess.TimeoutExpired:
             if left < self.seconds:  # the whole run's time is over
                 with self.lock:
@@ -87,7 +100,8 @@ def main():
     parser.add_argument("--only", default="", help="kernels with that in FILE: NAME or their path")
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90a"])
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="kernels at a time")
+    parser.add_argument("--share", type=int, default=1, help="processes that share a kernel's mutants")
     parser.add_argument("--seconds", type=int, default=900, help="for each kernel and target")
     parser.add_argument("--within", type=float, default=1e9, help="seconds for the whole run; exit status 3: not all is measured")
     parser.add_argument("--results", help="a file that keeps what is measured, for the next run")
@@ -97,7 +111,7 @@ def main():
     start, known = time.time(), table()
     before = {} if options.update else known
     kernels = [k for k in corpus.kernels() if options.only in k.title or options.only in k.file]
-    results_of = Results(options.results, options.seconds, start + options.within)
+    results_of = Results(options.results, options.seconds, start + options.within, options.share)
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
     pairs = [(kernel, arch) for kernel in kernels for arch in options.arch]
     pairs.sort(key=lambda pair: -known.get((pair[0].title, pair[1]), (False, 0, 0))[2])  # the longest ones first

@@ -43,13 +43,13 @@ extern "C" __global__ void __launch_bounds__(64) kc_reverse(const float *x, floa
   return k;
 }
 
-MutationScore measure(const Kernel &k) {
+MutationScore measure(const Kernel &k, size_t jobs = 1) {
   std::vector<float> x(100), y(100);
   for (int i = 0; i < 100; i++)
     x[i] = float(i);
   RunArguments args;
   args.params = {{x.data(), ElementType::f32, {100}, {1}}, {y.data(), ElementType::f32, {100}, {1}}};
-  auto score = measureMutants(k, k.variants[0], {args});
+  auto score = measureMutants(k, k.variants[0], {args}, {}, {}, jobs);
   EXPECT_TRUE(score.ok()) << score.status();
   return score.ok() ? *score : MutationScore();
 }
@@ -69,6 +69,16 @@ TEST(Mutate, SurplusBarriersSurvive) {
   EXPECT_EQ(score.missed, 0);
   EXPECT_TRUE(score.survivorsNeedEachOther); // but not both
   EXPECT_THAT(score.toString(), ::testing::HasSubstr("3 of 5 mutants detected, "));
+}
+
+TEST(Mutate, ProcessesThatShareTheMutantsSayTheSame) {
+  Kernel k = reverse("  __syncthreads();");
+  MutationScore alone = measure(k);
+  for (size_t jobs : {2, 3, 40}) {
+    MutationScore shared = measure(k, jobs);
+    EXPECT_EQ(shared.toString(), alone.toString());
+    EXPECT_EQ(shared.byFinding, alone.byFinding);
+  }
 }
 
 TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
