@@ -362,8 +362,8 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     Value beyond = arith::AddIOp::create(b_, named(last, "_next"), tile, constant(1, loc)), walked;
     if (walksOthers) { // the same tile again, until the others have been walked
       Value others = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(0, symbols, perPick), ValueRange());
-      walked = arith::AddIOp::create(b_, loc, loop.getRegionIterArg(sums + 1), constant(1, loc));
-      Value done = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, walked, others);
+      walked = arith::AddIOp::create(b_, named(k.back(), "_after"), loop.getRegionIterArg(sums + 1), constant(1, loc));
+      Value done = arith::CmpIOp::create(b_, named(last, "_done"), arith::CmpIPredicate::eq, walked, others);
       beyond = arith::SelectOp::create(b_, named(last, "_next"), done, beyond, tile);
       walked = arith::SelectOp::create(b_, named(k.back(), "_next"), done, zero, walked);
     }

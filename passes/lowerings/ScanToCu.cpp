@@ -188,6 +188,8 @@ private:
       both.append(before);
       overSteps(c_, mask, lanes, both, loc_, [&, mask = mask](Value step, ValueRange mine, ValueRange theirs) {
         size_t parts = mine.size() / 2;
+        for (auto [i, v] : llvm::enumerate(mine))
+          v.setLoc(c_.named(i < parts ? "run_sum" : "lanes_sum", loc_));
         State own(mine.take_front(parts)), behind(mine.drop_front(parts)), other(theirs.take_front(parts));
         Value number = arith::DivSIOp::create(b, loc_, c_.lane(loc_), c_.index(mask, loc_));
         Value bit = arith::RemSIOp::create(b, loc_, arith::ShRSIOp::create(b, loc_, number, step), c_.index(2, loc_));

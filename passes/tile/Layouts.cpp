@@ -175,9 +175,24 @@ private:
       projections_.push_back({a, b});
   }
 
+  /// Whether convertProjections gives each side of a projection its own layout.
+  static bool canConvert(Value from, Value to) {
+    Operation *op = to.getDefiningOp();
+    return isa_and_nonnull<BroadcastOp, tile::ReduceOp>(op) && llvm::is_contained(op->getOperands(), from);
+  }
+
   /// Ties rows to the tiles that they are reduced from or spread over, unless that would join the registers of two products that
-  /// have other indices: between those, rows are projections of both.
-  void tieProjections() {
+  /// have other indices: between those, rows are projections of both. So they are between tiles of which each has indices that the
+  /// other lacks: a layout of both would give every thread all points along the other's.
+  void tieProjections(ArrayRef<Value> values) {
+    llvm::DenseMap<const void *, SmallVector<int64_t>> extents; // of all that a class has, by its leader
+    auto widen = [](SmallVector<int64_t> &extents, ArrayRef<int64_t> by) {
+      extents.resize(by.size(), 1);
+      for (auto [e, other] : llvm::zip(extents, by))
+        e = std::max(e, other);
+    };
+    for (Value v : values)
+      widen(extents[classes_.getLeaderValue(v.getAsOpaquePointer())], shapeOf(v));
     llvm::DenseMap<const void *, Support> fixed; // what a class's product has, by the class's leader
     auto leaderOf = [&](Value v) { return classes_.getLeaderValue(v.getAsOpaquePointer()); };
     func_.walk([&](DotOp dot) {
@@ -194,10 +209,17 @@ private:
       auto ofLeft = fixed.find(left), ofRight = fixed.find(right);
       if (left == right || (ofLeft != fixed.end() && ofRight != fixed.end() && ofLeft->second != ofRight->second))
         continue;
+      SmallVector<int64_t> joint = extents[left];
+      widen(joint, extents[right]);
+      constexpr int64_t kWasted = 4; // a conversion of the rows costs less than so much more of everything
+      if (ofLeft == fixed.end() && ofRight == fixed.end() && canConvert(a, b) &&
+          llvm::product_of(joint) >= kWasted * std::max(llvm::product_of(extents[left]), llvm::product_of(extents[right])))
+        continue;
       std::optional<Support> support;
       if (ofLeft != fixed.end() || ofRight != fixed.end())
         support = ofLeft != fixed.end() ? ofLeft->second : ofRight->second;
       classes_.unionSets(left, right);
+      extents[leaderOf(a)] = joint;
       if (support)
         fixed[leaderOf(a)] = *support;
     }
@@ -239,7 +261,7 @@ private:
         }
       }
     });
-    tieProjections();
+    tieProjections(order);
     for (Value v : order) {
       Component &c = components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
       c.values.push_back(v);

@@ -289,7 +289,9 @@ def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
     parent layout and each holds its slice of it. Dots fix the layout of their
     component; elsewhere the memory accesses choose: 16-byte vectors along the dim
     in which most bytes are contiguous. An access that is contiguous along another
-    dim gets a layout of its own and a `tile.convert_layout`.
+    dim gets a layout of its own and a `tile.convert_layout`. Rows between tiles of which each has an index
+    that the other lacks (a maximum over o, spread over results along another o) are converted too, where one
+    layout of both would give each thread four times as much or more to hold.
     *Runs last on tile, because* it needs to see what is left in registers.
     Precondition: no tile has an encoding. Postcondition: every tile has one. Not
     tried: layouts across roles; converting in registers or by shuffles. Numeric
