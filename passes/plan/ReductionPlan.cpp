@@ -117,14 +117,14 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   int64_t results = llvm::count_if(llvm::zip(l.ops, l.dims), [&](auto member) {
     return isa<ComputeOp>(ops_[std::get<0>(member)]) && llvm::is_contained(std::get<1>(member), row);
   });
-  bool longRow = resident && !once && results <= 1 && l.tiles[row] > costs.longRowFrom && l.tiles[row] <= costs.longRowTo;
-  int64_t threads = std::clamp<int64_t>(l.tiles[row] / (walked    ? costs.perWalk
-                                                        : longRow ? 2 * costs.perThread
-                                                                  : costs.perThread),
-                                        32, 1024);
-  l.warps = threads / 32;
-  if (longRow && 2 * threads * costs.longRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
-    l.minBlocks = 2;
+  auto setThreads = [&](int64_t held) {
+    bool longRow = resident && !once && results <= 1 && held > costs.longRowFrom && held <= costs.longRowTo;
+    int64_t threads = std::clamp<int64_t>(held / (walked ? costs.perWalk : longRow ? 2 * costs.perThread : costs.perThread), 32, 1024);
+    l.warps = threads / 32;
+    if (longRow && 2 * threads * costs.longRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
+      l.minBlocks = 2;
+  };
+  setThreads(l.tiles[row]);
   // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
   auto isApart = [&](int64_t index) {
     return index != row &&
@@ -133,14 +133,29 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   for (int64_t index : inner)
     if (isApart(index))
       l.tiles[index] = clampTile(l, index, l.tiles[row]);
-  // Further inner indices lengthen the row, and are walked around it.
-  int64_t room = costs.loopTile / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
+  // Further inner indices lengthen the row, and are walked around it; where several statements go over all of them, and registers take
+  // that, a block holds it.
+  int64_t whole = 1;
+  for (int64_t index : inner)
+    whole = extentMax(l, index) < 0 || whole < 0 || isApart(index)
+                ? -1
+                : whole * std::min<int64_t>(costs.largestHeld + 1, llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(1, extentMax(l, index)))));
+  bool holdsAll =
+      !once && resident && inner.size() > 1 && whole > costs.loopTile && whole <= costs.largestHeld &&
+      llvm::all_of(l.dims, [&](const auto &dims) {
+        return !llvm::is_contained(dims, row) || llvm::all_of(inner, [&](int64_t index) { return llvm::is_contained(dims, index); });
+      });
+  int64_t room = (holdsAll ? costs.largestHeld : costs.loopTile) / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
   for (int64_t index : llvm::reverse(inner))
     if (index != row && !isApart(index) && room > 1 && extentMax(l, index) >= 0) {
       l.tiles[index] = clampTile(l, index, room);
       room /= l.tiles[index];
       held *= l.tiles[index];
     }
+  if (holdsAll) {
+    setThreads(held);
+    return;
+  }
   if (walked) {
     shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
     return;

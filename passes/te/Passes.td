@@ -216,12 +216,16 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
     those without whose digits there is no product: of a grouped convolution,
     `x[n, p + r, (o // Q) * C + c] * w[o, r, c]`, the groups o_high become a batch and o_low columns.
 
+    *Parallel indices of what is written with a group's statistics*: `(x[i, c, n] - mu[i, c // 4])`, where mu
+    is reduced over the 4 and n, gets the group's digits for indices, if c is not the one along memory. It has
+    the points of that reduction then, and a block that holds them reads them once for both.
+
     *Runs after `te-mask-to-domain`, before `te-split-reduce` and `te-plan`, because*
     contractions and boxes are recognised by plain subscripts.
 
     Postcondition: the subscripts that were split hold no division by their radix.
     Not tried: other parallel indices (a grid index is divided once per block, which
-    costs nothing); cascades; subscripts of sums, `(k + r) // c`. Numeric effect:
+    costs nothing); statistics that are cascades; subscripts of sums, `(k + r) // c`. Numeric effect:
     another order of the same reduction.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -190,7 +190,32 @@ private:
       needed_.push_back(*digits);
       return digits;
     }
+    if (digits && d + 1 < getNumParallel(op) && readsGroupsOf(op, d, *digits)) {
+      needed_.push_back(*digits);
+      return digits;
+    }
     return digitsOfReaders(op, d);
+  }
+
+  /// Whether a pointwise statement reads what a group of points of its index, not the one along memory, is reduced to: with the group's
+  /// digits for indices it has the points of that reduction, and a block that holds them reads them once for both.
+  static bool readsGroupsOf(Operation *op, unsigned d, const Digits &digits) {
+    if (!isa<ComputeOp>(op))
+      return false;
+    return op
+        ->walk([&](ReadOp read) {
+          auto reduce = read.getTensor().getDefiningOp<ReduceOp>();
+          if (!reduce || findContraction(reduce))
+            return WalkResult::advance();
+          auto reduced = getExtents(reduce).getResults().drop_front(reduce.getNumParallel());
+          bool reads = false;
+          for (auto [position, v] : llvm::enumerate(read.getOperands_()))
+            if (findIndex(op, v) == d)
+              for (AffineExpr e : read.getMapOrIdentity().getResults())
+                reads |= e == getAffineDimExpr(position, e.getContext()).floorDiv(digits.radix);
+          return reads && llvm::is_contained(reduced, digits.radix) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// Whether an output that reads a product has the index along memory: it stays whole there, and would be another launch.
