@@ -53,9 +53,21 @@ private:
     const StreamedCosts &costs = target_.costs->streamed;
     if (!hasUnit(c, target_))
       return costs.withoutUnit;
-    if (!hasRowsOfCopies(c, facts_))
+    if (!hasRows(c))
       return costs.byElements; // a thread loads as many of the thin side for each element
     return target_.wgmma && findWarpgroupForm(c) ? 1 : costs.besideUnit;
+  }
+
+  /// What is made of another product's results a chain has in registers, whatever their order in memory would be.
+  bool hasRows(const Contraction &c) const {
+    auto isLeft = [&](ReadOp read) {
+      auto made = read.getTensor().getDefiningOp<ReduceOp>();
+      return target_.chainRate && made && findContraction(made);
+    };
+    return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
+      SmallVector<ReadOp> reads = findReads(factor);
+      return llvm::any_of(reads, isLeft) || llvm::all_of(reads, [&](ReadOp read) { return hasVectorRows(read, facts_); });
+    });
   }
 
   int64_t pointsOf(ReduceOp reduce, ArrayRef<unsigned> dims) const { return knownPoints(reduce.getExtents(), dims, facts_); }

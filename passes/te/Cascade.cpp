@@ -145,6 +145,7 @@ void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
   SmallVector<Attribute> partDims; // each component of a part has the part beside its own dims
   for (unsigned k = 0; k < n; ++k) {
     SmallVector<unsigned> own = op.getOwnDims(k);
+    llvm::sort(own); // (as the domain has them: nobody else reads a part)
     types.push_back(op.getComponentType(k));
     partTypes.push_back(tensorOf(own.size() + 1, types.back()));
     own.push_back(parallel);
@@ -205,7 +206,9 @@ void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
     Block &rescale = op.getRescale().front();
     IRMapping mapping;
     for (unsigned k = 0; k < n; ++k) {
-      SmallVector<Value> at = llvm::map_to_vector(op.getOwnDims(k), [&](unsigned d) -> Value { return element.getArgument(d); });
+      SmallVector<unsigned> own = op.getOwnDims(k);
+      llvm::sort(own);
+      SmallVector<Value> at = llvm::map_to_vector(own, [&](unsigned d) -> Value { return element.getArgument(d); });
       at.push_back(element.getArgument(parallel));
       Value v = ReadOp::create(b, loc, types[k], inner.getResult(k), at, AffineMapAttr(),
                                BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());

@@ -329,7 +329,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     The partial results are one statement, their reduction another. With several reduced indices the
     outer ones serve as parts uncut until there are enough parts, and the next index is cut. A
-    `te.cascade` is split into partial states and a cascade that merges them by its rescale region; an arg
+    `te.cascade` is split into partial states and a cascade that merges them by its rescale region; one that walks a
+    product's results is split together with the product, where parts take less time (`WalkParts.h`). An arg
     reduction is split as a cascade of key and position. Where no chunk divides the extent, the last part
     is shorter: a reduction or cascade gets the condition `q·C + k' < K`, and both factors of a product read zeros
     beyond it, `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as

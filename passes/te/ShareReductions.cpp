@@ -19,16 +19,18 @@ namespace {
 /// Whether nothing else is written where its results are.
 bool isPlain(ReduceOp r) { return !r.getInit() && !r.getOutMap(); }
 
-/// A read's operands that its map depends on, and the map over these.
+/// A read's operands that its map depends on, in the order in which the subscripts name them, and the map over these.
 std::pair<SmallVector<Value>, AffineMap> compressed(ReadOp read, AffineMap map) {
   SmallVector<Value> operands;
-  SmallVector<AffineExpr> dims;
-  for (auto [n, v] : llvm::enumerate(read.getOperands_())) {
-    bool isUsed = map.isFunctionOfDim(n);
-    dims.push_back(getAffineDimExpr(isUsed ? operands.size() : 0, map.getContext()));
-    if (isUsed)
-      operands.push_back(v);
-  }
+  SmallVector<AffineExpr> dims(map.getNumDims(), getAffineConstantExpr(0, map.getContext()));
+  for (AffineExpr subscript : map.getResults())
+    subscript.walk([&](AffineExpr e) {
+      auto d = dyn_cast<AffineDimExpr>(e);
+      if (!d || !isa<AffineConstantExpr>(dims[d.getPosition()]))
+        return;
+      dims[d.getPosition()] = getAffineDimExpr(operands.size(), map.getContext());
+      operands.push_back(read.getOperands_()[d.getPosition()]);
+    });
   SmallVector<AffineExpr> results = llvm::map_to_vector(map.getResults(), [&](AffineExpr e) { return e.replaceDims(dims); });
   return {operands, AffineMap::get(operands.size(), map.getNumSymbols(), results, map.getContext())};
 }
@@ -42,8 +44,8 @@ void readInstead(ReadOp read, Value tensor, ArrayRef<int64_t> order, size_t rank
       results[order[r]] = e;
   AffineMap old = read.getMapOrIdentity();
   auto [operands, map] = compressed(read, AffineMap::get(old.getNumDims(), old.getNumSymbols(), results, b.getContext()));
-  auto fresh = ReadOp::create(b, read.getLoc(), read.getResult().getType(), tensor, operands, AffineMapAttr::get(map), read.getBoundsAttr(),
-                              read.getPadding());
+  auto fresh = ReadOp::create(b, read.getLoc(), read.getResult().getType(), tensor, operands,
+                              map.isIdentity() ? AffineMapAttr() : AffineMapAttr::get(map), read.getBoundsAttr(), read.getPadding());
   read.replaceAllUsesWith(fresh.getResult());
   read.erase();
 }
@@ -56,7 +58,7 @@ public:
   bool run() {
     Value condition = from_.getYield().getCondition(), other = to_.getYield().getCondition();
     if (from_.getKind() != to_.getKind() || from_.getNumDims() != to_.getNumDims() || from_.getNumParallel() != to_.getNumParallel() ||
-        from_.getResult().getType() != to_.getResult().getType() || bool(condition) != bool(other) ||
+        from_.getResult().getType().getElementType() != to_.getResult().getType().getElementType() || bool(condition) != bool(other) ||
         int64_t(from_.getBlock().getOperations().size()) > kLargest)
       return false;
     if (!match(from_.getYield().getValues()[0], to_.getYield().getValues()[0], dims_) || (condition && !match(condition, other, dims_)))
