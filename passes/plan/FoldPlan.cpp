@@ -19,9 +19,11 @@ void Scheduler::schedulePointByPoint(LaunchPlan &l, int64_t contiguous) {
   while (l.warps < kMostWarps && results >= 2 * l.warps * kWarp * target_.smCount)
     l.warps *= 2;
   // What is reduced beside a scan is all in one tile: a thread has several states then, as many as leave the device enough threads.
-  constexpr int64_t kMostStates = 8, kThreadsPerMultiprocessor = 512;
-  int64_t left = l.warps * kWarp;
+  constexpr int64_t kMostStates = 8, kThreadsPerMultiprocessor = 256, kMostWarpsOfStates = 2;
   llvm::BitVector inTile = findInTile(l);
+  if (inTile.any())
+    l.warps = std::min(l.warps, kMostWarpsOfStates); // (rows of few enough points that what is summed runs along memory)
+  int64_t left = l.warps * kWarp;
   if (inTile.any())
     left *= std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(int64_t(results) / (kThreadsPerMultiprocessor * target_.smCount) + 1))), 1,
                                 kMostStates);
