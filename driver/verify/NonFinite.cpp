@@ -127,11 +127,14 @@ Value copyOf(te::KernelOp kernel, Value result) {
   SmallVector<Attribute> names;
   for (unsigned d = 0; d < shape.getNumResults(); ++d)
     names.push_back(StringAttr::get(kernel->getContext(), absl::StrCat("d", d)));
-  return makeCompute(kernel, names, shape.getResults(), result.getLoc(), [&](OpBuilder &b, Block &block) {
-           SmallVector<Value> at(block.getArguments());
-           return widen(b, ReadOp::create(b, result.getLoc(), cast<RankedTensorType>(result.getType()).getElementType(), result, at,
-                                          AffineMapAttr(), te::BoundsModeAttr::get(b.getContext(), te::BoundsMode::InBounds), Value()));
-         }).getResult();
+  return makeCompute(kernel, names, shape.getResults(), result.getLoc(),
+                     [&](OpBuilder &b, Block &block) {
+                       SmallVector<Value> at(block.getArguments());
+                       return widen(b, ReadOp::create(b, result.getLoc(), cast<RankedTensorType>(result.getType()).getElementType(), result,
+                                                      at, AffineMapAttr(),
+                                                      te::BoundsModeAttr::get(b.getContext(), te::BoundsMode::InBounds), Value()));
+                     })
+      .getResult();
 }
 
 bool holdsFloats(Value tensor) { return isa<FloatType>(cast<RankedTensorType>(tensor.getType()).getElementType()); }
@@ -258,7 +261,8 @@ private:
     for (AffineExpr e : read.getMapOrIdentity().getResults())
       if (auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceDimsAndSymbols(numbers, symbols), 0, 0)))
         at.push_back(c.getValue());
-    return absl::StrCat(nameOf(read.getTensor(), probe_.kernel()), indexText(at), " = ", numberText(Probe::at(probe_.out(a.value), element)));
+    return absl::StrCat(nameOf(read.getTensor(), probe_.kernel()), indexText(at), " = ",
+                        numberText(Probe::at(probe_.out(a.value), element)));
   }
 
   std::string pointText(int64_t element) {
@@ -383,8 +387,8 @@ private:
   absl::Status describe(const Found &f, std::string &text) {
     Operation *op = te::getDomainOps(source_)[f.statement];
     SourceLoc loc = sourceLocOf(op->getLoc());
-    absl::StrAppend(&text, loc.file, ":", loc.line, ":", loc.column, ": ", nameOf(op->getResult(f.result), source_), indexText(f.at), " is ",
-                    numberText(f.value), ", the first ", std::isnan(f.value) ? "NaN" : "infinity", " that a statement gives\n");
+    absl::StrAppend(&text, loc.file, ":", loc.line, ":", loc.column, ": ", nameOf(op->getResult(f.result), source_), indexText(f.at),
+                    " is ", numberText(f.value), ", the first ", std::isnan(f.value) ? "NaN" : "infinity", " that a statement gives\n");
     absl::StatusOr<std::string> reads = PointProbe(source_, f, sizes_).run(tensors_, signature_, pool_);
     if (!reads.ok())
       return reads.status();
