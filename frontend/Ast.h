@@ -100,6 +100,18 @@ struct Statement {
   std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;
 };
 
+struct Token;
+
+/// `stages: 4`, `tile i: 128` or `launch y { .. }` of a schedule.
+struct ScheduleEntry {
+  llvm::StringRef launch; ///< empty: of the whole kernel
+  Loc loc;                ///< of the key, of a tile's index, of a launch's name
+  llvm::StringRef key;
+  Loc valueLoc;
+  llvm::StringRef index; ///< of a tile
+  const Token *value = nullptr;
+};
+
 struct Definition {
   enum Kind : uint8_t { Def, Fn, Reducer, Schedule, Import };
   Kind kind;
@@ -112,7 +124,10 @@ struct Definition {
   std::vector<Statement> body;
   Expr *value = nullptr;        ///< fn, reducer
   std::vector<Expr *> identity; ///< reducer
-  bool isBroken = false;        ///< an error stands in its text: nothing more is said of it
+  llvm::StringRef target;       ///< of a schedule; empty: any
+  Loc targetLoc;
+  std::vector<ScheduleEntry> entries;
+  bool isBroken = false; ///< an error stands in its text: nothing more is said of it
 };
 
 struct Ast {

@@ -8,6 +8,7 @@
 #include "frontend/Parser.h"
 #include "frontend/Prelude.h"
 #include "frontend/RangeComments.h"
+#include "frontend/Schedules.h"
 
 using namespace mlir;
 
@@ -35,6 +36,7 @@ private:
   MLIRContext &context;
   Diagnostics diags;
   const ImportOptions &options;
+  ModuleOp module_; ///< null where none is made
   FnTable fns, reducers, userNames;
   llvm::StringMap<Loc> imported;
 };
@@ -47,8 +49,8 @@ bool Importer::collect(const Ast &ast, Origin origin) {
       continue;
     }
     switch (d.kind) {
-    case Definition::Import: continue; // loaded already
-    case Definition::Schedule: diags.error(d.loc) << "a 'schedule' in the text is not supported yet; give it with '--schedule'"; continue;
+    case Definition::Import: continue;   // loaded already
+    case Definition::Schedule: continue; // once there are kernels
     case Definition::Reducer:
     case Definition::Fn:
       if (auto it = imported.find(d.name); it != imported.end()) {
@@ -197,13 +199,14 @@ bool Importer::forEachKernel(StringRef text, StringRef fileName, llvm::function_
   }
   if (!any && diags.numErrors() == 0)
     diags.error({0, file}) << "this file has no kernel; define one with 'def', as in 'def copy(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }'";
-  return diags.numErrors() == 0;
+  return diags.numErrors() == 0 && (!module_ || attachSchedules(module_, parsed.ast, options.kernel.empty(), diags));
 }
 
 OwningOpRef<ModuleOp> Importer::run(StringRef text, StringRef fileName) {
   context.loadDialect<te::TeDialect, arith::ArithDialect, math::MathDialect>();
   OwningOpRef<ModuleOp> module(ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1)));
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  module_ = *module;
   if (!forEachKernel(text, fileName, [&](Kernel &kernel, Sema &sema) {
         te::KernelOp op = KernelEmitter(builder, diags, kernel).emit(sema.statements);
         fixSizes(op, kernel.fixed);

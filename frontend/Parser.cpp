@@ -287,29 +287,6 @@ bool Parser::parseReducer(Definition &d) {
   return true;
 }
 
-bool Parser::parseSchedule(Definition &d) {
-  // `schedule NAME for TARGET [when COND] { ... }`: the record's keys belong to
-  // the planner, so only the braces are matched here.
-  d.kind = Definition::Schedule;
-  take();
-  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'schedule'"))
-    return false;
-  while (!at(Tok::LBrace) && !at(Tok::Eof) && !at(Tok::RBrace))
-    take();
-  if (!expect(Tok::LBrace, "before the schedule's launches", Role::BlockOpen))
-    return false;
-  for (unsigned open = 1; open > 0;) {
-    if (at(Tok::Eof))
-      return fail("'}' after the schedule");
-    if (at(Tok::LBrace))
-      ++open, mark(Role::BlockOpen);
-    if (at(Tok::RBrace))
-      --open, mark(Role::BlockClose);
-    take();
-  }
-  return true;
-}
-
 bool Parser::parseImport(Definition &d) {
   d.kind = Definition::Import;
   take();

@@ -67,7 +67,10 @@ private:
   bool parseDef(Definition &d);
   bool parseFn(Definition &d);
   bool parseReducer(Definition &d);
+  // Schedules.cpp
   bool parseSchedule(Definition &d);
+  bool parseScheduleEntry(Definition &d, llvm::StringRef launch);
+  // Parser.cpp
   bool parseImport(Definition &d);
   bool parseName(llvm::StringRef &name, Loc &loc, llvm::StringRef what);
   bool parseParams(std::vector<Param> &params, bool needTypes);

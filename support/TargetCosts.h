@@ -115,6 +115,8 @@ struct FoldCosts {
   int64_t states = 16;        ///< values of a thread's states, which leave registers for loads on their way
   int64_t mostPerThread = 4;  ///< states
   int64_t largestInTile = 64; ///< points of an index beside a recurrence that a tile has all of
+  int64_t mostWarpsOfStates =
+      2; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
 };
 
 /// Scatters and segments (ScatterPlan.cpp).

@@ -28,12 +28,10 @@ std::set<std::string> targetsOf(te::KernelOp kernel) {
 } // namespace
 
 absl::Status checkSchedule(Program &program, const Kernel &signature, const std::string &target, const CheckedArgs &args) {
-  if (program.options().schedule.empty())
-    return absl::OkStatus();
   return program.withModule([&](ModuleOp module) -> absl::Status {
     OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
     for (auto kernel : module.getOps<te::KernelOp>())
-      if (kernel.getSymName() == signature.name)
+      if (kernel.getSymName() == signature.name && kernel->hasAttr("schedule"))
         one->push_back(kernel->clone());
     for (auto kernel : one->getOps<te::KernelOp>())
       for (const std::string &named : targetsOf(kernel))

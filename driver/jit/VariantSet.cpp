@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/ScheduleFile.h"
+#include "ir/te/Te.h"
 #include "support/ArtifactJson.h"
 #include "support/TensorLayout.h"
 
@@ -210,7 +211,9 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   std::vector<std::string> remarks;
   absl::Status s = program_->withModule(
       [&](mlir::ModuleOp module) -> absl::Status {
-        if (!tuned)
+        auto own = llvm::find_if(module.getOps<te::KernelOp>(), [&](te::KernelOp k) { return k.getSymName() == signature_.name; });
+        bool isScheduled = own != module.getOps<te::KernelOp>().end() && (*own)->hasAttr("schedule"); // the text's word counts
+        if (!tuned || isScheduled)
           return addVariant(module, options, kernel);
         mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone(); // the schedule is this variant's alone
         if (absl::Status attached = attachSchedules(*copy, tuned->schedule, "tuned schedule", signature_.name); !attached.ok())

@@ -6,10 +6,17 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace kernelc::te {
 
 inline constexpr llvm::StringLiteral kScheduleLoc = "schedule";
+
+/// Of a kernel whose text has a schedule: where its parts stand.
+inline constexpr llvm::StringLiteral kSchedulePlaces = "schedule_at";
+inline std::string keyOfSchedulePlace(llvm::StringRef launch, llvm::ArrayRef<llvm::StringRef> keys, bool isName) {
+  return (llvm::StringRef(isName ? "name " : "value ") + launch + ":" + llvm::join(keys, ".")).str();
+}
 
 /// `at` as a location of kernel `kernel` that also names what its record of `launch` (empty: the whole kernel's) says under
 /// `keys`, an outer one first. `isName`: the last key itself is what is wrong, not its value.
@@ -26,7 +33,16 @@ inline mlir::Location getScheduleLoc(mlir::Location at, llvm::StringRef kernel, 
 
 inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel, llvm::StringRef launch,
                                      llvm::ArrayRef<llvm::StringRef> keys = {}, bool isName = false) {
-  return getScheduleLoc(op->getLoc(), kernel, launch, keys, isName);
+  mlir::Location at = op->getLoc();
+  auto places = op->getAttrOfType<mlir::DictionaryAttr>(kSchedulePlaces);
+  for (size_t n = keys.size() + 1; places && n-- > 0;) {
+    auto known = places.getAs<mlir::LocationAttr>(keyOfSchedulePlace(launch, keys.take_front(n), isName && n == keys.size() && n));
+    if (known) {
+      at = known;
+      break;
+    }
+  }
+  return getScheduleLoc(at, kernel, launch, keys, isName);
 }
 
 /// Of an op behind the planner: its own location, which also names the record of the launch that it is part of. te-to-tile puts

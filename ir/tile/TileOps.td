@@ -72,7 +72,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `promote` > 0: after at most so many products, sums move from the matrix unit's accumulators to others.
     - `in_flight` > 1: a warpgroup has so many of these products in flight at a time, each in accumulators of its own.
     - `tallies` > 0: a block combines what it scatters in so many copies of the result in shared memory first.
-    - `ahead` > 1: a loop that walks rounds in order takes so many at a time, and asks for what they read as many rounds before.
+    - `ahead` > 1: a loop that walks rounds in order asks for what so many of them read while as many before them are worked in.
     - `part`: columns of a product's result that go through shared memory at a time.
     - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
       they load; program ids along it count clusters. If the index is not on the grid, the blocks share

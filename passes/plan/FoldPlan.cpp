@@ -19,8 +19,10 @@ void Scheduler::schedulePointByPoint(LaunchPlan &l, int64_t contiguous) {
   while (l.warps < costs_.folds.mostWarps && results >= 2 * l.warps * kWarp * target_.smCount)
     l.warps *= 2;
   // What is reduced beside a scan is all in one tile: a thread has several states then, as many as leave the device enough threads.
-  int64_t left = l.warps * kWarp;
   llvm::BitVector inTile = findInTile(l);
+  if (inTile.any())
+    l.warps = std::min(l.warps, costs_.folds.mostWarpsOfStates);
+  int64_t left = l.warps * kWarp;
   if (inTile.any())
     left *= std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(int64_t(results) / (costs_.folds.threadsOfStates * target_.smCount) + 1))),
                                 1, costs_.folds.mostStates);

@@ -60,7 +60,7 @@ struct LaunchPlan {
   int64_t producerRegisters =
       0;               ///< that each thread of these keeps, the others get what it gives away; 0: as many as index arithmetic asks for
   int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
-  int64_t ahead = 0;   ///< rounds of a walk (a scan in order) that are taken at a time, what they read asked for as many rounds before
+  int64_t ahead = 0;   ///< rounds of a walk (a scan in order) whose loads are made together, while as many before them are worked in
   int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
 };
 

@@ -11,21 +11,26 @@ using namespace mlir;
 namespace kernelc::te {
 
 int64_t Scheduler::roundsAhead(const LaunchPlan &l, int64_t along) {
-  int64_t elements = 1, perRound = 0;
-  for (int64_t tile : l.tiles)
+  constexpr int64_t kVector = 4;
+  llvm::BitVector inTile = findInTile(l);
+  int64_t elements = 1, side = 1, perRound = 0;
+  for (auto [index, tile] : llvm::enumerate(l.tiles)) {
     elements *= tile;
-  int64_t perThread = std::max<int64_t>(1, elements / (l.warps * 32));
+    side *= inTile[unsigned(index)] ? tile : 1;
+  }
+  // A thread has a vector of what is summed beside the scan, of as many rows as it takes.
+  int64_t vector = std::min(side, kVector), rows = std::max<int64_t>(1, elements / (l.warps * 32) / vector);
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
     ops_[ordinal]->walk([&, dims = ArrayRef<int64_t>(dims)](ReadOp read) {
       if (!isa<BlockArgument>(read.getTensor())) // of this launch's own results
         return;
-      int64_t own = 1;
-      bool changes = false;
+      bool changes = false, isSide = false, isRow = false;
       for (unsigned d : findSupport(read, unsigned(dims.size())).set_bits()) {
-        own *= l.tiles[dims[d]];
         changes |= dims[d] == along;
+        isSide |= inTile[unsigned(dims[d])];
+        isRow |= dims[d] != along && !inTile[unsigned(dims[d])] && l.tiles[dims[d]] > 1;
       }
-      perRound += changes ? std::min(own, perThread) : 0;
+      perRound += changes ? (isSide ? vector : 1) * (isRow ? rows : 1) : 0;
     });
   return perRound
              ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(costs_.scans.registersAhead / perRound))), 0, costs_.scans.mostAhead)

@@ -304,7 +304,11 @@ private:
     // The dim most bytes are contiguous along decides.
     SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
     int64_t elements = llvm::product_of(c.shape);
+    llvm::DenseSet<std::pair<const void *, const void *>> seen;
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
+      // A loop that takes several rounds at a time reads what each of them reads.
+      if (func_.getAhead() && !seen.insert({base.getAsOpaquePointer(), map.getAsOpaquePointer()}).second)
+        return;
       ContiguousRun run = runOf(base, map, tile);
       int64_t dim = run.dim;
       if (dim < 0)

@@ -95,80 +95,85 @@ LoadOp cloneAt(OpBuilder &b, scf::ForOp loop, LoadOp load, Value at) {
   return cast<LoadOp>(b.clone(*load, mapping));
 }
 
-/// Has each of the loads of `u` made once the values of `rounds` before are used.
+/// Half of the rounds at a time: while those of one half are worked on, what the other half reads is on its way. (All of a half is asked
+/// for together: a thread waits for its loads by few counters, which loads of several times would share.)
 void rotate(Unrolled &u) {
   scf::ForOp loop = u.loop;
-  SmallVector<std::pair<LoadOp, size_t>> loads; // and the round of each
+  size_t half = u.last.size() / 2;
+  SmallVector<LoadOp> first, second; // of the rounds that begin a turn of the loop, and of the others
   size_t round = 0;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (auto load = dyn_cast<LoadOp>(op); load && llvm::is_contained(findEarly(loop), load))
-      loads.push_back({load, round});
+      (round < half ? first : second).push_back(load);
     round += &op == u.last[round] && round + 1 < u.last.size();
   }
-  // The first rounds' values, where there are rounds.
+  // What the first rounds read, where there are rounds.
   OpBuilder b(loop);
   Location plain = cu::unnamed(loop.getLoc());
   Value begin = loop.getLowerBound(), end = loop.getUpperBound(), step = loop.getStep();
   SmallVector<Value> inits;
   std::optional<int64_t> from = numberOf(begin), to = numberOf(end);
   if (from && to && *from < *to) {
-    for (auto [load, r] : loads)
+    for (LoadOp load : first)
       inits.push_back(cloneAt(b, loop, load, begin).getResult());
   } else {
-    for (auto [load, r] : loads) {
+    for (LoadOp load : first) {
       auto type = cast<RankedTensorType>(load.getResult().getType());
       auto none = SplatElementsAttr::get(type, cast<Attribute>(b.getZeroAttr(type.getElementType())));
       inits.push_back(arith::ConstantOp::create(b, load.getLoc(), type, none));
     }
     Value one = arith::ConstantIndexOp::create(b, plain, 1);
     Value once = arith::MinSIOp::create(b, plain, end, arith::AddIOp::create(b, plain, begin, one));
-    auto first = scf::ForOp::create(b, plain, begin, once, one, inits);
-    for (auto [arg, load] : llvm::zip(first.getRegionIterArgs(), loads))
-      arg.setLoc(load.first.getLoc());
-    first.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+    auto ahead = scf::ForOp::create(b, plain, begin, once, one, inits);
+    for (auto [arg, load] : llvm::zip(ahead.getRegionIterArgs(), first))
+      arg.setLoc(load.getLoc());
+    ahead.getInductionVar().setLoc(loop.getInductionVar().getLoc());
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(first.getBody());
+    b.setInsertionPointToEnd(ahead.getBody());
     SmallVector<Value> values;
-    for (auto [load, r] : loads)
-      values.push_back(cloneAt(b, loop, load, first.getInductionVar()).getResult());
+    for (LoadOp load : first)
+      values.push_back(cloneAt(b, loop, load, ahead.getInductionVar()).getResult());
     scf::YieldOp::create(b, plain, values);
-    inits.assign(first.getResults().begin(), first.getResults().end());
+    inits.assign(ahead.getResults().begin(), ahead.getResults().end());
   }
   FailureOr<SmallVector<BlockArgument>> carried = carry(loop, inits);
   if (failed(carried))
     return;
-  // The last rounds read what they have once more: nothing comes of it, and no place is outside.
+  // The last turn reads what it has once more: nothing comes of it, and no place is outside.
   b.setInsertionPointToStart(loop.getBody());
   Value last = arith::SubIOp::create(b, plain, end, step);
   last.getDefiningOp()->moveBefore(loop);
   Value next = arith::AddIOp::create(b, plain, loop.getInductionVar(), step);
   next = arith::MinSIOp::create(b, plain, next, last);
-  for (auto [entry, arg] : llvm::zip(loads, *carried)) {
-    auto [load, r] = entry;
-    arg.setLoc(load.getLoc());
-    b.setInsertionPointAfter(u.last[r]);
-    Value early = cloneAt(b, loop, load, next).getResult();
-    u.last[r] = early.getDefiningOp();
-    setCarried(arg, early);
-    load.getResult().replaceAllUsesWith(arg);
+  auto replace = [](LoadOp load, Value by) {
+    load.getResult().replaceAllUsesWith(by);
     load.erase();
+  };
+  for (LoadOp load : second)
+    replace(load, cloneAt(b, loop, load, loop.getInductionVar()).getResult());
+  b.setInsertionPointAfter(u.last[half - 1]);
+  for (auto [load, arg] : llvm::zip(first, *carried)) {
+    arg.setLoc(load.getLoc());
+    setCarried(arg, cloneAt(b, loop, load, next).getResult());
   }
+  for (auto [load, arg] : llvm::zip(first, *carried))
+    replace(load, arg);
 }
 
 struct TileLoadAheadPass : impl::TileLoadAheadBase<TileLoadAheadPass> {
   void runOnOperation() override {
     int64_t rounds = getOperation().getAhead();
-    if (rounds < 2)
+    if (rounds < 1)
       return;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       std::optional<int64_t> from = numberOf(loop.getLowerBound()), to = numberOf(loop.getUpperBound()),
                              step = getConstantIntValue(loop.getStep());
-      bool isShort = from && to && step && *to - *from < 2 * rounds * *step;
+      bool isShort = from && to && step && *to - *from < 4 * rounds * *step;
       if (isShort || !isWalk(loop) || findEarly(loop).empty())
         continue;
-      if (std::optional<Unrolled> u = unroll(loop, rounds))
+      if (std::optional<Unrolled> u = unroll(loop, 2 * rounds))
         rotate(*u);
     }
   }

@@ -243,22 +243,22 @@ def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
 def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
   let summary = "Ask for what later rounds of a walk read while this one is worked on";
   let description = [{
-    In a function with `ahead` n, takes n rounds at a time of a loop that goes from state to state in order (a scan
-    within threads, a recurrence), and makes each load n rounds before it is used: as soon as what it brought for
-    the round before has been worked in, into the registers that this leaves. Without it every round waits for memory.
+    In a function with `ahead` n, takes 2 n rounds at a time of a loop that goes from state to state in order (a scan
+    within threads, a recurrence): while n of them are worked in, what the other n read is on its way. Without it every
+    round waits for memory. The loads of n rounds are made together, since a thread waits for loads by few counters.
 
     ```
-    for l { x = load l; h = f(h, x) }    →    x0, x1 = load 0, 1
-                                              for l step 2 { h = f(h, x0); x0 = load l + 2; h = f(h, x1); x1 = load l + 3 }
+    for l { x = load l; h = f(h, x) }    →    x0 = load 0
+                                              for l step 2 { x1 = load l + 1; h = f(h, x0); x0 = load l + 2; h = f(h, x1) }
     ```
 
-    The last rounds load once more what they have, so that no place is outside. Where there may be no round, a loop of one
+    The last turn loads once more what it has, so that no place is outside. Where there may be no round, a loop of one
     round at most makes the first loads. Rounds that are left over stand in a loop behind it, as they were.
 
     *Runs after `tile-peel-rounds`, before `tile-layouts`, because* what is carried gets its layout from there.
 
     Left alone: functions without `ahead`; loops with products, rings or other loops, and those that carry nothing; loops of
-    fewer than 2 n rounds; gathers, padded reads, tensors that the launch writes. Numeric effect: none.
+    fewer than 4 n rounds; gathers, padded reads, tensors that the launch writes. Numeric effect: none.
   }];
 }
 

@@ -26,7 +26,7 @@ TEST(Format, WholeGrammar) {
   const char *text = R"(import "other.kc"
 reducer last_max(a, b: (v: f32, i: i64)) identity (-inf, -1) { b if b.v >= a.v else a }
 fn gf(a: u8, b: u8) -> u8 { let t = a << 1; (t ^ b) & 255 }
-schedule f for sm_90a when N >= 1024 { launch y { tile y.i: 128; ring x, w slots 4 } }
+schedule f for sm_90a { launch y { tile i: 128, j: 64; stages: 4; persistent: true }; copies: never }
 def f(x: f32[N], const k: i64 = 3, inout z: i4[2 * N, M // 4]) -> (y: f32[N]) {
   require N % 8 == 0
   precision(contract = tf32, accumulate = f32)

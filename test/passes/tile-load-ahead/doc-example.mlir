@@ -1,15 +1,19 @@
-// Two rounds at a time: each loads for the round two behind it once its own element is worked in.
+// Two rounds' loads at a time: the loop's second half reads while its first half is worked in, and the next turn's first half after it.
 // RUN: kernelc-opt --tile-load-ahead %s | FileCheck %s
 
 // CHECK: %[[X0:.*]] = tile.load %{{.*}}[%c0, %c0]
 // CHECK: %[[X1:.*]] = tile.load
-// CHECK: scf.for %[[L:.*]] = %c0 to %{{.*}} step %c2 iter_args(%[[H:.*]] = %{{.*}}, %[[E:.*]] = %[[X0]], %[[O:.*]] = %[[X1]])
+// CHECK: scf.for %[[L:.*]] = %c0 to %{{.*}} step %c4 iter_args(%[[H:.*]] = %{{.*}}, %[[A:.*]] = %[[X0]], %[[B:.*]] = %[[X1]])
 // CHECK:   %[[NEXT:.*]] = arith.minsi
-// CHECK:   %[[H1:.*]] = math.tanh %[[E]]
-// CHECK:   %[[E2:.*]] = tile.load %{{.*}}[%c0, %[[NEXT]]]
-// CHECK:   math.tanh %[[O]]
-// CHECK:   %[[O2:.*]] = tile.load
-// CHECK:   scf.yield %{{.*}}, %[[E2]], %[[O2]]
+// CHECK:   %[[C:.*]] = tile.load
+// CHECK:   %[[D:.*]] = tile.load
+// CHECK:   math.tanh %[[A]]
+// CHECK:   math.tanh %[[B]]
+// CHECK:   %[[A2:.*]] = tile.load %{{.*}}[%c0, %[[NEXT]]]
+// CHECK:   %[[B2:.*]] = tile.load
+// CHECK:   math.tanh %[[C]]
+// CHECK:   math.tanh %[[D]]
+// CHECK:   scf.yield %{{.*}}, %[[A2]], %[[B2]]
 #il = affine_map<(d0, d1) -> (d0, d1)>
 tile.func @f attributes {sizes = [], size_div = array<i64>, size_max = array<i64>, arg_names = ["x", "y"], arg_types = ["f32", "f32"],
     arg_shapes = [affine_map<() -> (32, 64)>, affine_map<() -> (32)>], sources = array<i64: 0, 1>, indices = ["i", "l"],

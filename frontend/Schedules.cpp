@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Schedules in the text:
+//
+//   schedule linear for sm_90a { launch y { tile i: 128, j: 256; stages: 6 }; copies: never }
+//
+// Each launch's entries become a record of the kernel's `schedule` attribute, as those of a schedule file do, and `schedule_at` says
+// where each stands. What the keys mean, and which there are, te-plan knows.
+#include "frontend/Schedules.h"
+
+#include "frontend/Parser.h"
+#include "ir/te/ScheduleLoc.h"
+#include "support/Target.h"
+#include "support/TargetNames.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <utility>
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+bool Parser::parseSchedule(Definition &d) {
+  d.kind = Definition::Schedule;
+  take();
+  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'schedule'"))
+    return false;
+  if (atWord("for")) {
+    take();
+    if (!parseName(d.target, d.targetLoc, "an architecture after 'for', such as sm_90a"))
+      return false;
+  }
+  if (atWord("when")) {
+    diags.error(peek().loc) << "a schedule has no 'when' yet: it is for all sizes; one for some sizes goes into a file for '--schedule'";
+    return false;
+  }
+  if (!expect(Tok::LBrace, "before the schedule's launches", Role::BlockOpen))
+    return false;
+  while (!at(Tok::RBrace)) {
+    mark(Role::StatementStart);
+    if (atWord("launch")) {
+      take();
+      StringRef launch;
+      Loc loc;
+      if (!parseName(launch, loc, "the launch's name after 'launch'") ||
+          !expect(Tok::LBrace, "before what the launch's schedule says", Role::BlockOpen))
+        return false;
+      d.entries.push_back({launch, loc, "", {}, "", nullptr});
+      while (!at(Tok::RBrace)) {
+        mark(Role::StatementStart);
+        if (!parseScheduleEntry(d, launch))
+          return false;
+        accept(Tok::Semicolon);
+      }
+      expect(Tok::RBrace, "after the launch's schedule", Role::BlockClose);
+    } else if (!parseScheduleEntry(d, "")) {
+      return false;
+    }
+    accept(Tok::Semicolon);
+  }
+  return expect(Tok::RBrace, "after the schedule", Role::BlockClose);
+}
+
+/// `stages: 4`, or `tile i: 128, j: 256`.
+bool Parser::parseScheduleEntry(Definition &d, StringRef launch) {
+  bool isTile = atWord("tile") && peek(1).kind == Tok::Name;
+  if (isTile)
+    take();
+  do {
+    ScheduleEntry e;
+    e.launch = launch;
+    if (!parseName(e.key, e.loc, isTile ? "an index after 'tile', as in 'tile i: 128'" : "what the schedule sets, as in 'stages: 4'") ||
+        !expect(Tok::Colon, isTile ? "between an index and its tile" : "between a key and its value"))
+      return false;
+    if (isTile)
+      e.index = std::exchange(e.key, "tiles");
+    if (!at(Tok::Integer) && !at(Tok::KwTrue) && !at(Tok::KwFalse) && !at(Tok::Name))
+      return fail("a whole number, true, false or a word");
+    e.valueLoc = peek().loc;
+    e.value = &take();
+    d.entries.push_back(e);
+  } while (isTile && accept(Tok::Comma));
+  return true;
+}
+
+namespace {
+
+/// What an entry says; null after an error.
+Attribute valueOf(const ScheduleEntry &e, Builder &b, Diagnostics &diags) {
+  switch (e.value->kind) {
+  case Tok::KwTrue:
+  case Tok::KwFalse: return b.getBoolAttr(e.value->kind == Tok::KwTrue);
+  case Tok::Name: return b.getStringAttr(e.value->text);
+  default: break;
+  }
+  int64_t number = 0;
+  if (e.value->text.getAsInteger(0, number)) {
+    diags.error(e.valueLoc) << "'" << e.value->text << "' is too large for a schedule";
+    return {};
+  }
+  return b.getI64IntegerAttr(number);
+}
+
+} // namespace
+
+bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics &diags) {
+  Builder b(module.getContext());
+  unsigned before = diags.numErrors();
+  llvm::MapVector<Operation *, std::pair<SmallVector<Attribute>, SmallVector<NamedAttribute>>> found;
+  for (const Definition &d : ast.definitions) {
+    if (d.kind != Definition::Schedule || d.isBroken)
+      continue;
+    te::KernelOp kernel;
+    SmallVector<StringRef> names;
+    for (auto op : module.getOps<te::KernelOp>()) {
+      names.push_back(op.getSymName());
+      kernel = op.getSymName() == d.name ? op : kernel;
+    }
+    if (!kernel && !isWhole)
+      continue; // one kernel of the file was asked for
+    if (!kernel) {
+      std::string near = findNearest(d.name, names);
+      diags.error(d.nameLoc) << "there is no kernel '" << d.name << "'; "
+                             << (near.empty() ? "the text has '" + llvm::join(names, "', '") + "'" : "did you mean '" + near + "'?");
+      continue;
+    }
+    if (!d.target.empty() && !findTarget(absl::string_view(d.target.data(), d.target.size()))) {
+      diags.error(d.targetLoc) << "unknown target '" << d.target << "'"
+                               << suggestTarget(absl::string_view(d.target.data(), d.target.size()));
+      continue;
+    }
+    auto &[records, places] = found[kernel];
+    auto place = [&](StringRef launch, ArrayRef<StringRef> keys, bool isName, Loc loc) {
+      places.push_back(b.getNamedAttr(te::keyOfSchedulePlace(launch, keys, isName), LocationAttr(diags.underlined(loc))));
+    };
+    llvm::MapVector<StringRef, SmallVector<NamedAttribute>> launches;
+    llvm::MapVector<StringRef, SmallVector<NamedAttribute>> tiles;
+    for (const ScheduleEntry &e : d.entries) {
+      SmallVector<NamedAttribute> &record = launches[e.launch];
+      if (!e.value) { // the launch itself
+        if (!record.empty())
+          diags.error(e.loc) << "launch '" << e.launch << "' has a schedule here already";
+        record.push_back(b.getNamedAttr("launch", b.getStringAttr(e.launch)));
+        place(e.launch, {"launch"}, false, e.loc);
+        place(e.launch, {}, false, e.loc);
+        continue;
+      }
+      SmallVector<NamedAttribute> &list = e.index.empty() ? record : tiles[e.launch];
+      StringRef key = e.index.empty() ? e.key : e.index;
+      if (llvm::any_of(list, [&](NamedAttribute a) { return a.getName() == key; })) {
+        diags.error(e.loc) << "'" << key << "' stands here twice";
+        continue;
+      }
+      Attribute value = valueOf(e, b, diags);
+      if (!value)
+        continue;
+      list.push_back(b.getNamedAttr(key, value));
+      SmallVector<StringRef> path{e.key};
+      if (!e.index.empty())
+        path.push_back(e.index);
+      place(e.launch, path, true, e.loc);
+      place(e.launch, path, false, e.valueLoc);
+    }
+    for (auto &[launch, record] : launches) {
+      if (auto own = tiles.find(launch); own != tiles.end())
+        record.push_back(b.getNamedAttr("tiles", b.getDictionaryAttr(own->second)));
+      if (!d.target.empty())
+        record.push_back(b.getNamedAttr("target", b.getStringAttr(d.target)));
+      records.push_back(b.getDictionaryAttr(record));
+    }
+  }
+  for (auto &[kernel, what] : found) {
+    auto &[records, places] = what;
+    // (of two schedules of one launch, for other targets, messages point at the first)
+    llvm::StringSet<> seen;
+    llvm::erase_if(places, [&](NamedAttribute a) { return !seen.insert(a.getName().getValue()).second; });
+    kernel->setAttr("schedule", b.getArrayAttr(records));
+    kernel->setAttr(te::kSchedulePlaces, b.getDictionaryAttr(places));
+  }
+  return diags.numErrors() == before;
+}
+
+} // namespace kernelc::frontend
