@@ -109,7 +109,7 @@ struct ScanCosts {
 struct FoldCosts {
   int64_t mostWarps = 4;         ///< of blocks whose threads walk alone
   int64_t mostStates = 8;        ///< of a thread beside a recurrence
-  int64_t threadsOfStates = 512; ///< of a multiprocessor, from which a thread has several states
+  int64_t threadsOfStates = 256; ///< of a multiprocessor, from which a thread has several states
   int64_t threadsAlone = 1024;   ///< of a multiprocessor, from which each result has a thread of its own
   int64_t threads = 256;
   int64_t states = 16;        ///< values of a thread's states, which leave registers for loads on their way
