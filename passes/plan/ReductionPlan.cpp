@@ -130,9 +130,17 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
     return index != row &&
            llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
   };
-  for (int64_t index : inner)
-    if (isApart(index))
-      l.tiles[index] = clampTile(l, index, l.tiles[row]);
+  // Several of one statement make such a row together.
+  SmallVector<int64_t> apart;
+  for (int64_t index : llvm::reverse(inner))
+    if (isApart(index)) {
+      int64_t beside = 1;
+      for (int64_t other : apart)
+        if (llvm::any_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, other); }))
+          beside *= l.tiles[other];
+      l.tiles[index] = clampTile(l, index, std::max<int64_t>(1, l.tiles[row] / beside));
+      apart.push_back(index);
+    }
   // Further inner indices lengthen the row, and are walked around it; where several statements go over all of them, and registers take
   // that, a block holds it.
   int64_t whole = 1;

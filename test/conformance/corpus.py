@@ -71,7 +71,7 @@ def open_sizes(kernel):
 def float_inputs(kernel):
     """Names of the tensors of floats that the kernel reads."""
     text = open(kernel.file).read()
-    head = re.search(r"^def " + kernel.name + r"\((.*?)\)\s*->", text, re.M | re.S)
+    head = re.search(r"^def " + kernel.name + r"\((.*?)\)\s*(?:->|\{)", text, re.M | re.S)
     return re.findall(r"(\w+): (?:f64|f32|f16|bf16|f8e4m3|f8e5m2)\[", head[1]) if head else []
 
 

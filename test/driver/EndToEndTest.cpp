@@ -294,6 +294,16 @@ TEST(EndToEnd, MeansUpToAnOuterIndex) {
 }
 
 // One bound of several is the range; the others, of scalars and data as well, are conditions. Windows stay windows.
+// A sum over two indices beside statements of the same rows that have neither: a tile holds a row's worth of its points.
+TEST(EndToEnd, SumsOverTwoIndicesBesideRows) {
+  const char *text = "def f(n: i32[], x: i32[N]) -> (y: f32[M, N], z: i64[M]) {\n"
+                     "  let t[i] = sum[a in 0:min(n[], M), b in N // 2:N, x[b] != 0](i + 1) where i in 0:M\n"
+                     "  y[i, j] = f32(xor[k in 0:N](t[i] + k))\n  z[i] = t[i]\n}";
+  for (const char *target : {"sm_80", "sm_90a"})
+    for (int64_t n : {33, 100})
+      EXPECT_EQ(runCase({text, {{"M", n}, {"N", n}}, "", target, true, "", false, "", false, {}, false, {}, {{"n", {20}}}}), "") << n;
+}
+
 TEST(EndToEnd, RangesWithSeveralBounds) {
   const char *text =
       "def r(x: f32[M, N], v: f32[N], l: i32[M], n: i64) -> (a: f32[M], b: f32[N], c: f32[M], d: f32[M], e: i64[M], f: f32[N])"

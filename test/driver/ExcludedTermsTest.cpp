@@ -96,16 +96,20 @@ TEST(ExcludedTerms, ACacheMayHoldAnythingBeyondItsLength) {
     const char *spelling, *type;
     ElementType element;
     Shape shape;
+    int free = 20; ///< keys of the first batch that are not filled
   };
   const Case cases[] = {
-      {"bf16", "bf16", ElementType::bf16, {2, 24, 80, 16}},  // a matrix unit, tiles that are cut
-      {"f32", "f32", ElementType::f32, {2, 9, 40, 8}},       // CUDA cores
-      {"decode", "bf16", ElementType::bf16, {2, 1, 96, 32}}, // one query
+      {"bf16", "bf16", ElementType::bf16, {2, 24, 80, 16}},               // a matrix unit, tiles that are cut
+      {"f32", "f32", ElementType::f32, {2, 9, 40, 8}},                    // CUDA cores
+      {"decode", "bf16", ElementType::bf16, {2, 1, 96, 32}},              // one query
+      {"rounds", "bf16", ElementType::bf16, {2, 70, 192, 64}},            // what one launch could do, its last round cut,
+      {"whole rounds", "bf16", ElementType::bf16, {2, 64, 256, 64}, 128}, // or left out as a whole
+      {"one key", "bf16", ElementType::bf16, {2, 64, 128, 64}, 127},
   };
   for (const Case &c : cases)
     for (const Device &device : kDevices) {
       std::string what = std::string(c.spelling) + " on " + device.target, text = replaced(kCached, "T", c.type);
-      std::vector<int> lengths{int(c.shape.c) - 20, 0};
+      std::vector<int> lengths{int(c.shape.c) - c.free, 0};
       std::vector<float> clean = attend(device, text, c.element, c.shape, lengths, 0);
       expectSameBits(clean, attend(device, text, c.element, c.shape, lengths, nan), what + ", NaN");
       expectSameBits(clean, attend(device, text, c.element, c.shape, lengths, inf), what + ", inf");
@@ -115,6 +119,26 @@ TEST(ExcludedTerms, ACacheMayHoldAnythingBeyondItsLength) {
         EXPECT_TRUE(std::isnan(clean[size_t(row + i)])) << what << ": of no key nothing is left";
       }
     }
+}
+
+/// The same beside a condition between a row and what is summed, on what it leaves of the filled keys.
+TEST(ExcludedTerms, ACacheUnderACausalConditionMayHoldAnythingToo) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const char *condition : {"j < n[b] and j <= i + 40", "j <= i + 40 and j < n[b]", "n[b] > j and j > i - 30"}) {
+    std::string text = replaced(replaced(kCached, "T", "bf16"), "j < n[b]", condition);
+    for (const Device &device : kDevices) {
+      std::string what = std::string(condition) + " on " + device.target;
+      Shape shape{2, 70, 192, 64};
+      std::vector<int> lengths{100, 0};
+      std::vector<float> clean = attend(device, text, ElementType::bf16, shape, lengths, 0);
+      expectSameBits(clean, attend(device, text, ElementType::bf16, shape, lengths, nan), what + ", NaN");
+      expectSameBits(clean, attend(device, text, ElementType::bf16, shape, lengths, inf), what + ", inf");
+      for (int64_t i = 0, row = shape.s * shape.d; i < row; ++i) {
+        EXPECT_TRUE(std::isfinite(clean[size_t(i)])) << what;
+        EXPECT_TRUE(std::isnan(clean[size_t(row + i)])) << what;
+      }
+    }
+  }
 }
 
 /// The condition in the bracket, in the factor, and with the bound on the other side: one meaning.
