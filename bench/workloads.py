@@ -749,17 +749,18 @@ class AttentionBackward(Workload):
     def inputs(self, device, scale):
         b, s, d = self.shape
         q, k, v, g = (torch.randn(b, max(32, s // scale), d, device=device).to(torch.bfloat16) for _ in range(4))
-        lse, delta = [], []
+        lse, o = [], []
         for i in range(b):  # (a head at a time: scores are large)
             scores = q[i].float() @ k[i].float().t() * d ** -0.5
             lse.append(torch.logsumexp(scores, 1))
-            delta.append((torch.softmax(scores, 1) @ v[i].float() * g[i].float()).sum(1))
-        return q, k, v, g, torch.stack(lse), torch.stack(delta)
+            o.append((torch.softmax(scores, 1) @ v[i].float()).to(torch.bfloat16))
+        return q, k, v, g, torch.stack(o), torch.stack(lse)
 
-    def torch(self, q, k, v, g, lse, delta):
+    def torch(self, q, k, v, g, o, lse):
         scale = q.shape[2] ** -0.5
         p = torch.exp((q @ k.transpose(1, 2)).to(lse.dtype) * scale - lse[..., None])
-        ds = (p * ((g @ v.transpose(1, 2)).to(lse.dtype) - delta[..., None]) * scale).to(q.dtype)
+        delta = (g.to(lse.dtype) * o.to(lse.dtype)).sum(-1, keepdim=True)
+        ds = (p * ((g @ v.transpose(1, 2)).to(lse.dtype) - delta) * scale).to(q.dtype)
         return ds @ k, ds.transpose(1, 2) @ q, p.to(q.dtype).transpose(1, 2) @ g
 
     def expected(self, *inputs):
@@ -777,11 +778,11 @@ class AttentionBackward(Workload):
             return {}
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        def cudnn(q, k, v, g, lse, delta):  # its own sums of o * g are part of what it takes
+        def cudnn(q, k, v, g, o, lse):  # its own sums of o * g are part of what it takes
             leaves = [x[:, None].detach().requires_grad_() for x in (q, k, v)]
             with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-                o = F.scaled_dot_product_attention(*leaves)
-            return lambda: tuple(x[:, 0] for x in torch.autograd.grad(o, leaves, g[:, None], retain_graph=True))
+                own = F.scaled_dot_product_attention(*leaves)
+            return lambda: tuple(x[:, 0] for x in torch.autograd.grad(own, leaves, g[:, None], retain_graph=True))
         return {"cudnn": cudnn}
 
 

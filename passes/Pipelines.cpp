@@ -83,6 +83,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions())));
   // Products have their shape; what is left are reductions that would walk long rows again.
   pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(withFacts(TeDeriveCascadesOptions())));
+  // What cascades have left to sums of products.
+  pm.addNestedPass<te::KernelOp>(createTeLiftFactors());
   pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(withFacts(TeReduceInTilesOptions())));
   // Who reads a product's results is known now.
   pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions())));
@@ -99,6 +101,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.
   pm.addNestedPass<te::KernelOp>(createTeCopyInouts());
+  // Nothing matches exponentials any more.
+  pm.addNestedPass<te::KernelOp>(createTeBaseTwo());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
   // All is decided by facts; what they pin down need not be passed.
   pm.addNestedPass<te::KernelOp>(createTeFixSizes());

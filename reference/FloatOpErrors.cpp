@@ -214,6 +214,11 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
     // A device may compute 1 + erf(x) as one function (te-uplift-math).
     if (te::findErfBesideOne(op))
       p = m.addMaybe(p, m.constant(0x1p-22));
+    // And exp(x - y) as exp2(x * log2(e) - y * log2(e)) (te-base-two): so much of the larger one.
+    if (result.isF32() && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<math::ExpOp>(user); })) {
+      Value shift = m.mul(m.max(m.abs(in[0].v), m.abs(in[1].v)), m.constant(0x1p-24));
+      p = m.addMaybe(p, m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
+    }
   } else if (isa<arith::MulFOp>(op)) {
     p = m.product(in[0].v, e(0), in[1].v, e(1));
   } else if (isa<math::FmaOp>(op)) {
@@ -243,9 +248,9 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
     }
   }
   if (isa<math::ExpOp>(op) && result.isF32()) {
-    // A device may compute exp2(x * log2(e)): the product's rounding shifts the exponent.
+    // A device may compute exp2(x * log2(e)): the product's rounding shifts the exponent, and what is smaller than normal numbers is zero.
     Value size = m.min(m.abs(in[0].v), m.constant(128));
-    Value shift = m.mul(m.abs(v), m.mul(size, m.constant(0x1p-23)));
+    Value shift = m.add(m.mul(m.abs(v), m.mul(size, m.constant(0x1p-23))), m.constant(0x1p-126));
     p = m.addMaybe(m.clean(p, all), m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
   }
   if (const MathFunction *function = findMathFunction(op->getName().getStringRef())) {

@@ -91,7 +91,7 @@ bool isHeld(const ChainSet &set, const Target &target, const SizeFacts &facts) {
   if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, target, facts); }))
     return false;
   const SetReader &first = set.readers.front();
-  int64_t n = knownMax(ReduceOp(first.op).getExtents().getResult(first.columns().front()), facts);
+  int64_t n = tileOfOneIndex(knownMax(ReduceOp(first.op).getExtents().getResult(first.columns().front()), facts));
   int64_t producers = int64_t(set.producers.size()), readers = int64_t(set.readers.size());
   int64_t once = producers * kRows * n * kBytes, each = (producers + readers) * kWalked * n * kBytes;
   int64_t staged = 2 * readers * kRows * kPart * kBytes;
@@ -109,12 +109,14 @@ int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_
   return kept + std::max(vectors, vectors / 2 + m * j / 2 / threads) + costs.besideSets;
 }
 
+int64_t tileOfOneIndex(int64_t points) { return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(points, 16)))); }
+
 bool isOneIndex(const ChainSet &set, ReduceOp producer, const Target &target, const SizeFacts &facts) {
   const SetReader &reader = set.readers.front();
   AffineExpr columns = ReduceOp(reader.op).getExtents().getResult(reader.columns().front());
   int64_t points = knownMax(columns, facts);
   return columns == producer.getExtents().getResult(producer.getNumParallel()) && points >= 16 &&
-         knownDivisor(columns, facts) % points == 0 && llvm::isPowerOf2_64(uint64_t(points)) && points <= target.costs->chains.mostColumns;
+         knownDivisor(columns, facts) % points == 0 && points <= target.costs->chains.mostColumns;
 }
 
 std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked) {
@@ -158,6 +160,8 @@ bool paysAsSets(std::vector<ChainSet *> sets, const Target &target, const SizeFa
     SetReader &first = set->readers.front();
     double rows = points(first.op, first.rows()), batch = points(first.op, first.product.batch), walked = points(first.op, first.walked);
     double tilesOfRows = batch * std::ceil(rows / target.costs->chains.tileRows), columns = points(first.op, first.columns());
+    if (llvm::all_of(set->producers, [&](ReduceOp p) { return isOneIndex(*set, p, target, facts); }))
+      columns = double(tileOfOneIndex(int64_t(columns)));
     double ofEach = columns * double(set->readers.size()), results = batch * rows * walked;
     for (ReduceOp producer : set->producers) {
       double summed = points(producer, findContraction(producer)->k);

@@ -46,5 +46,7 @@ bool paysAsSets(std::vector<ChainSet *> sets, const Target &target, const SizeFa
 /// Whether an index that is summed over in a set's producers and that is a column of its readers is one index of the launch: all its points
 /// are in one tile, which both can take.
 bool isOneIndex(const ChainSet &set, ReduceOp producer, const Target &target, const SizeFacts &facts);
+/// The tile that has them. (Operands that lie across the unit's rows in shared memory are powers of two; copies fill the rest with zeros.)
+int64_t tileOfOneIndex(int64_t points);
 
 } // namespace kernelc::te

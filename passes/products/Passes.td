@@ -59,6 +59,28 @@ def TeGroupFactors : Pass<"te-group-factors", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeLiftFactors : Pass<"te-lift-factors", "::kernelc::te::KernelOp"> {
+  let summary = "Multiply the results of a sum of products by what its rounded factors have in common";
+  let description = [{
+    A factor that no summed index has leaves the sum, also where it stands before a rounding to bf16:
+
+        sum_k bf16(x[i, k] * c) * w[k, j]                 c * sum_k bf16(x[i, k]) * w[k, j]
+        sum_k bf16(x[i, k] * r[i]) * w[k, j]              r[i] * sum_k x[i, k] * w[k, j],   x of bf16
+
+    A number (a constant, what follows from sizes) always does: that is an operation a result in place of one
+    a term. What rows have does where the tensor is left as it lies: a norm without a gain then needs no copy
+    of x, and the product does not wait for it. Reads of the sums multiply.
+
+    *Runs after `te-derive-cascades`, which moves factors of its own, before `te-chain-products` and `te-repack`, because* they look
+    at what an operand is computed from.
+
+    Not tried: quotients; f16, whose range is small; factors beside a gain along the summed index; means; sums that
+    are outputs as they are. Numeric effect: what is rounded is the term without the factor, by as much in proportion; it may
+    overflow where the program does not.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
   let summary = "Let products that stream one operand be sums";
   let description = [{

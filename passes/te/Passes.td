@@ -524,6 +524,31 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeBaseTwo : Pass<"te-base-two", "::kernelc::te::KernelOp"> {
+  let summary = "Compute exponentials of which few bits are kept by the instruction for powers of two";
+  let description = [{
+    In f32, `exp(x)` becomes `exp2(x * log2(e))`, where all that is made of it is rounded to 16 bits or
+    fewer: through products, quotients, selects and sums with a positive constant, which keep how exact it is
+    in proportion. The `exp2` is marked `afn`: the instruction of the unit, off by 2^-22, which gives zero
+    below 2^-126. A product that x is a sum with is taken in one operation with it (`fma`).
+
+        bf16(exp(s * c - l)) * v                                    10 instructions an element, of which one is the unit's
+        bf16(exp2(fma(s, c * log2(e), l * -log2(e)))) * v            2, beside those for l, in a sum of products
+
+    In a sum of products, which waits for its exponentials and for what stands around them most, log2(e)
+    goes to the parts of a sum. Elsewhere the root of the power is computed and squared, which is never as
+    small as 2^-126, but for an exponential that a constant is added to.
+
+    *Runs after `te-derive-cascades` and all that looks for exponentials, before `te-plan`, because* statements are
+    what they will be.
+
+    Not tried: f64; values that are subtracted from another or compared. Numeric effect: of the result,
+    |x| 2^-23 and 2^-22, in sums of products |y| 2^-24 of the larger operand y of x, and what is below 2^-126; all
+    before it is rounded by 2^-9 or more. `check` counts it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {
   let summary = "Write constants for the sizes that a variant knows";
   let description = [{
