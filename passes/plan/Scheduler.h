@@ -168,6 +168,8 @@ private:
   /// Whether the loop over index `walked` has more rounds for later tiles of index `rows` (`j <= i`): the longest then come first, so that
   /// none of them ends long after the others.
   bool growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked);
+  /// Whether no condition tells points of an index apart.
+  bool isAlikeAlong(const LaunchPlan &l, int64_t index);
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
   std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
                                        llvm::ArrayRef<int64_t> dims);
