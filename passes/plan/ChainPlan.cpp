@@ -145,13 +145,9 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
     if (d != walk.walkedOfS)
       batch.push_back(d);
   for (LaunchPlan &p : chainsOfRows(l, rows, batch, dims))
-    for (int64_t j : {256, 192, 128, 64}) {
-      // What a round leaves out is known for each point beside the sums: of the widest rounds registers have no room for it.
-      bool isPower = llvm::isPowerOf2_64(uint64_t(j));
-      if (isUneven(p) ? j == 256 || (!isPower && knownDivisor(p.extents.getResult(walked), facts_) % j) : !isPower)
-        continue;
+    for (int64_t j : {256, 128, 64}) {
       p.producerRegisters = costs_.chains.plainFill;
-      p.tiles[walked] = isPower ? clampTile(p, walked, j) : j;
+      p.tiles[walked] = clampTile(p, walked, j);
       int64_t height = tileProduct(p, rows, dims), width = p.tiles[walked];
       FirstBytes needs = assignFirsts(p, firsts, height, width);
       p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / needs.each, costs_.chains.mostWalkStages);
@@ -162,10 +158,24 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
         continue;
       p.clusterIndex = dims[rows.back()];
       balance(p, walked);
+      // L2 bounds rows that are brought again every round: two blocks share what they walk (docs/lab/2026-11-26-cascades.md).
+      int64_t most = extentMax(p, p.clusterIndex), blocks = most < 0 ? 0 : llvm::divideCeil(most, p.tiles[p.clusterIndex]);
+      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex))
+        p.cluster = 2;
       l = p;
       return true;
     }
   return false;
+}
+
+bool Scheduler::isAlikeAlong(const LaunchPlan &l, int64_t index) {
+  return llvm::all_of(llvm::zip(l.ops, l.dims), [&](auto member) {
+    std::optional<IntegerSet> set = getCondition(ops_[std::get<0>(member)]);
+    ArrayRef<int64_t> dims = std::get<1>(member);
+    auto at = llvm::find(dims, index);
+    return !set || at == dims.end() ||
+           llvm::none_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(at - dims.begin()); });
+  });
 }
 
 bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, ArrayRef<int64_t> second) {
@@ -220,10 +230,14 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   each += bytesBeside(p, indicesOf(chain.rows(), second), second[chain.walked]); // a bias, a mask: brought as the factors are
   fitPart(p, n);
   StoredBytes stored = storedBytes(p);
-  int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
-  int64_t left = target_.maxSharedPerBlock - kBesideSlots - needs.once - staged;
-  p.stages = std::min<int64_t>(left / each, costs_.chains.mostStages);
-  return p.part >= 16 && p.stages >= 2;
+  for (; p.part >= 16; p.part /= 2) { // of results that leave in parts, as small as it takes
+    int64_t staged = m * p.part * (stored.boxes * std::min<int64_t>(2, n / p.part) + stored.turned);
+    int64_t left = target_.maxSharedPerBlock - kBesideSlots - needs.once - staged;
+    p.stages = std::min<int64_t>(left / each, costs_.chains.mostStages);
+    if (p.stages >= 2)
+      return true;
+  }
+  return false;
 }
 
 } // namespace kernelc::te

@@ -171,6 +171,8 @@ private:
   /// a long and a short one in turn, or as blocks become free, the longest first, so that none of them ends long after the others.
   void balance(LaunchPlan &p, int64_t walked);
   bool canBePaired(const LaunchPlan &p);
+  /// Whether no condition tells points of an index apart.
+  bool isAlikeAlong(const LaunchPlan &l, int64_t index);
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
   std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
                                        llvm::ArrayRef<int64_t> dims);
