@@ -120,6 +120,39 @@ bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
   return true;
 }
 
+/// Whether what the block that line `open` opens writes of others is written under masks of its own.
+bool writesUnderMasks(const std::vector<std::string> &lines, size_t open) {
+  bool any = false;
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]), name = assignedName(line);
+    if (absl::StartsWith(line, "if (") && absl::EndsWith(line, "{")) {
+      size_t close = blockEnd(lines, i);
+      const std::string otherwise = std::string(lines[i].find_first_not_of(' '), ' ') + "} else {";
+      if (std::find(lines.begin() + std::ptrdiff_t(i), lines.begin() + std::ptrdiff_t(close), otherwise) !=
+          lines.begin() + std::ptrdiff_t(close))
+        return false;
+      any = true;
+      i = close;
+    } else if (name.empty() ? absl::StrContains(line, "kc_") : !isOwn(lines, open, i, name)) {
+      return false;
+    }
+  }
+  return any;
+}
+
+/// The array of floats that a line declares and leaves as its registers are; empty for other lines.
+absl::string_view declaredFloats(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line);
+  if (absl::ConsumePrefix(&line, "alignas("))
+    line = absl::StripLeadingAsciiWhitespace(line.substr(std::min(line.size(), line.find(')') + 1)));
+  if (!absl::ConsumePrefix(&line, "float ") || !absl::ConsumeSuffix(&line, "];"))
+    return {};
+  size_t bracket = line.find('[');
+  bool isNumber = bracket != absl::string_view::npos && bracket + 1 < line.size() &&
+                  std::all_of(line.begin() + std::ptrdiff_t(bracket) + 1, line.end(), absl::ascii_isdigit);
+  return isNumber && line.find(' ') == absl::string_view::npos ? line.substr(0, bracket) : absl::string_view();
+}
+
 /// Whether the block that line `open` opens is the last round of a loop over tiles: full of masks, and passed by where there is nothing
 /// left.
 bool isLastRound(const std::vector<std::string> &lines, size_t open) {
@@ -254,7 +287,7 @@ Mutants mutantsOf(absl::string_view text) {
   LineMarks marks(text);
   Mutants mutants;
   std::vector<std::pair<size_t, std::string>> spoils; // lines, and what stands behind them
-  std::vector<size_t> testsOfSums;
+  std::vector<size_t> testsOfSums, unwritten;
   bool deviceOnly = false, inKernel = false;
   // Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
   auto spoil = [&](const std::vector<size_t> &blocks, size_t number) {
@@ -297,6 +330,8 @@ Mutants mutantsOf(absl::string_view text) {
       continue;
     if (findTestOfSums(line))
       testsOfSums.push_back(i);
+    if (!declaredFloats(line).empty())
+      unwritten.push_back(i);
     for (const char *call : kSynchronising)
       if (size_t at = line.find(call); at != std::string::npos) {
         add(i, at, statementEnd(line, at), false);
@@ -313,9 +348,9 @@ Mutants mutantsOf(absl::string_view text) {
         };
         bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
              onlyRegisters = spoil(blocks, mutants.all.size());
-        bool onlyLastRounds = allHold(isLastRound);
+        bool isShortCut = allHold(isLastRound) || allHold(writesUnderMasks);
         add(i, equals + 3, end, true);
-        if (onlyLastRounds)
+        if (isShortCut)
           for (size_t block : blocks)
             mutants.all.back().shortCuts.emplace_back(int(block) + 1, int(blockEnd(lines, block)));
         mutants.all.back().onlySynchronises = onlySynchronises;
@@ -327,7 +362,7 @@ Mutants mutantsOf(absl::string_view text) {
       if (close != std::string::npos && close > at + 4) {
         bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
              onlyRegisters = spoil({i}, mutants.all.size()),
-             onlyInside = writesOnlyInside(lines, i) || isLastRound(lines, i); // before its own lines change
+             onlyInside = writesOnlyInside(lines, i) || writesUnderMasks(lines, i) || isLastRound(lines, i); // before its own lines change
         add(i, at + 4, close, true);
         if (onlyInside)
           mutants.all.back().shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines, i)));
@@ -339,6 +374,9 @@ Mutants mutantsOf(absl::string_view text) {
   }
   for (const auto &[line, call] : spoils)
     lines[line].insert(targetOf(lines[line]).first, call);
+  for (size_t i : unwritten) // what is read of them before it is written is a NaN, not what the stack happens to hold
+    absl::StrAppend(&lines[i], " for (float &kce_float : ", std::string(declaredFloats(lines[i])),
+                    ") kce_float = __int_as_float(0x7fffffff);");
   mutants.sumsAgain = !testsOfSums.empty();
   for (size_t i : testsOfSums)
     lines[i].insert(*findTestOfSums(lines[i]), absl::StrCat("!kce_forced(", mutants.all.size(), ") && "));

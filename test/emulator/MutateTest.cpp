@@ -81,6 +81,36 @@ TEST(Mutate, ProcessesThatShareTheMutantsSayTheSame) {
   }
 }
 
+TEST(Mutate, GuardsAroundMasksAreShortCuts) {
+  MutationScore score = measure(reverse(R"(
+  const bool whole = tid < count;
+  if (whole) {
+    const int at = base + tid;
+    if (tid < count) {
+      y[at] = s[count - 1 - tid];
+    }
+  }
+)"));
+  EXPECT_EQ(score.missed, 0) << score.toString();
+  EXPECT_THAT(score.toString(), ::testing::HasSubstr("a short cut past the masks inside"));
+}
+
+TEST(Mutate, RegistersThatNobodyWroteShow) {
+  MutationScore score = measure(reverse(R"(
+  float acc[1];
+  const bool later = tid < 0;
+  acc[0] = later ? acc[0] : 1.0f;
+  if (cond) {
+    s[tid] = s[tid] * acc[0];
+  }
+  __syncthreads();
+)"));
+  EXPECT_EQ(score.missed, 0) << score.toString();
+  EXPECT_EQ(score.toString().find("const bool later"), std::string::npos) << score.toString();
+  for (const Mutant &m : score.survivors)
+    EXPECT_NE(m.removed, "tid < 0") << score.toString();
+}
+
 TEST(Mutate, RegistersThatAreWrittenOverMayBeSetTooOften) {
   MutationScore score = measure(reverse(R"(
   float acc[2];
