@@ -123,16 +123,19 @@ def run_one(job, policy, scale, queue):
     os._exit(0)
 
 
-def run_all(jobs, policy, scale, workers):
+def run_all(jobs, policy, scale, workers, limit):
     context, rows, running, jobs = multiprocessing.get_context("fork"), [], [], list(jobs)
     queue = context.Queue()
+    end = time.monotonic() + limit
     while jobs or running:
+        jobs = jobs if time.monotonic() < end else []
         while jobs and len(running) < workers:
             process = context.Process(target=run_one, args=(jobs.pop(0), policy, scale, queue))
             process.start()
             running.append(process)
         try:
             rows.append(queue.get(timeout=0.05))
+            print(*rows[-1][:2], rows[-1][3] or "", file=sys.stderr, flush=True)
         except Exception:
             pass
         running = [p for p in running if p.is_alive()]
@@ -170,6 +173,7 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--policies", nargs="+", default=["block", "tiered"])
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further kernel is begun")
     parser.add_argument("--bits", metavar="FILE")
     parser.add_argument("--loads", type=int)
     args = parser.parse_args()
@@ -178,12 +182,12 @@ def main():
     import torch  # noqa: F401: before the forks
     import kernelc  # noqa: F401
     if args.bits:
-        rows = run_all(workload(args.seed, "small"), "block", "small", args.jobs)
+        rows = run_all(workload(args.seed, "small"), "block", "small", args.jobs, args.limit)
         with open(args.bits, "w") as f:
             json.dump({title: error or digest for title, _, digest, error in rows}, f, indent=1, sort_keys=True)
         print(f"{len(rows)} kernels, {sum(r[3] is not None for r in rows)} failed")
         return
-    tables = {policy: {r[0]: r for r in run_all(workload(args.seed, "full"), policy, "full", args.jobs)} for policy in args.policies}
+    tables = {policy: {r[0]: r for r in run_all(workload(args.seed, "full"), policy, "full", args.jobs, args.limit)} for policy in args.policies}
     print(f"| kernel | {' | '.join(p + ' s' for p in args.policies)} |\n|---|{'--:|' * len(args.policies)}")
     for title in tables[args.policies[0]]:
         cells = [tables[p].get(title, (None,) * 4) for p in args.policies]

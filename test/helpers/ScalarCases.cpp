@@ -242,6 +242,13 @@ void addArithmetic(std::vector<HelperCaseMaker> &cases) {
   elementwise(
       cases, {"minimum_f64", 75, {"kc_minimum_f64"}, "kc_minimum_f64(a[i], b[i])", Compare::BitsButAnyNan},
       [=](double a, double b) { return -larger(-a, -b, nan); }, left64, right64);
+  elementwise(
+      cases, {"infinity", 75, {"kc_infinity"}, "a[i] > b[i] ? kc_infinity() : -kc_infinity()"},
+      [](float a, float b) { return a > b ? bitsAs<float>(0x7f800000u) : bitsAs<float>(0xff800000u); }, left, right);
+  elementwise(
+      cases, {"infinity_f64", 75, {"kc_infinity_f64"}, "a[i] > b[i] ? kc_infinity_f64() : -kc_infinity_f64()"},
+      [](double a, double b) { return a > b ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity(); }, left64,
+      right64);
   elementwise(cases, {"floordiv_i32", 75, {"kc_floordiv"}, "kc_floordiv<int>(a[i], b[i])"}, floored<int32_t>, random<int32_t>(18),
               divisors<int32_t>(19));
   elementwise(cases, {"floordiv_i64", 75, {"kc_floordiv"}, "kc_floordiv<long long>(a[i], b[i])"}, floored<int64_t>, random<int64_t>(20),
