@@ -19,6 +19,7 @@
 #include "support/Saturating.h"
 #include "support/Target.h"
 #include "support/TargetCosts.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace kernelc::te {
 
@@ -132,6 +133,25 @@ private:
   /// One to three warpgroups of products and one that fills. False where the target or
   /// the operands do not allow it; of the operands `why` then says so.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
+  struct WarpgroupProduct;
+  WarpgroupProduct settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form, llvm::ArrayRef<int64_t> dims);
+  /// Whether a tile's accumulators and slots can be had.
+  bool takesTile(const WarpgroupProduct &w, const ProductTile &tile);
+  /// Of all rounds over the device, as timeOf.
+  double timeOfTile(const WarpgroupProduct &w, const ProductTile &tile);
+  /// Gives `p` the unit and the tiles that take least time. False where no tile has all that is reduced in it.
+  bool chooseTile(LaunchPlan &p, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
+  /// Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone that
+  /// runs along memory. Those with most points that `isFed` takes.
+  void shareOtherwise(LaunchPlan &p, llvm::SmallVector<unsigned> list, llvm::ArrayRef<int64_t> dims, llvm::function_ref<bool()> isFed);
+  /// Makes tiles such that tensor copies feed the unit; false where none are, and `why`.
+  bool feedTiles(LaunchPlan &p, WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// Warps, parts of the epilogue and slots for the tiles of `l`; returns the bytes of a stage.
+  int64_t stageTiles(LaunchPlan &l, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
+  /// In which order blocks take tiles, and how many they take.
+  void walkTiles(LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
+  /// Blocks in pairs where these share what two requests bring.
+  void clusterTiles(LaunchPlan &l, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims, int64_t stageBytes);
   /// The tiles to choose from: those of the target's that `isTaken`, or where a condition on data sets
   /// a limit to one side, what the other side may be.
   llvm::SmallVector<ProductTile> productTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims,
@@ -149,6 +169,29 @@ private:
     int64_t boxes = 0, turned = 0;
   };
   StoredBytes storedBytes(const LaunchPlan &l);
+  /// What is settled of a product on warpgroups before its tiles are.
+  struct WarpgroupProduct {
+    Contraction c;         ///< the unit's rows are those of a
+    int64_t bytes, aBytes; ///< of an operand's element in the unit, and as it is brought
+    int64_t m, n, batch;   ///< likely extents
+    int64_t promote,
+        sets;           ///< of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it
+    bool inRegisters;   ///< an operand comes from there
+    bool straddled;     ///< rows of an operand lie in two lines each
+    bool loadBound;     ///< so: by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200)
+    bool alike;         ///< the blocks walk the same tiles
+    bool tall;          ///< 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these
+    bool three;         ///< three warpgroups may share tiles (not measured with what leaves by elements)
+    bool acrossColumns; ///< rows of slots run along columns
+    bool isAdded, inChunks; ///< each tile's product is added to a sum, or that of several (roundsInAccumulators)
+    StoredBytes stored;
+    llvm::BitVector inTile;
+    /// Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
+    int64_t rowBytes(const ProductTile &tile) const {
+      bool isBetween = !llvm::isPowerOf2_64(tile.n) && tile.n % 64;
+      return isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
+    }
+  };
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
 

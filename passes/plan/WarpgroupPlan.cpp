@@ -14,145 +14,155 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {
-  std::optional<WarpgroupForm> form = findWarpgroupForm(given);
-  if (!target_.wgmma || !form)
-    return false;
-  int64_t bytes = unitBytes(form->type);
-  // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
-  Contraction c = given;
-  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
-  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  bool inRegisters = form->aInRegisters || form->bInRegisters;
+/// Rows of three warpgroups.
+static constexpr int64_t kThreeRows = 192;
+
+Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form,
+                                                     ArrayRef<int64_t> dims) {
+  WarpgroupProduct w;
+  Contraction &c = w.c = given;
+  w.bytes = w.aBytes = unitBytes(form.type);
+  w.m = extentProduct(l, c.m, dims, likely_);
+  w.n = extentProduct(l, c.n, dims, likely_);
+  w.batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  w.inRegisters = form.aInRegisters || form.bInRegisters;
   auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
     int64_t most = mostPoints(l, list, dims);
     return extent < 0 ? most : most < 0 ? extent : std::min(extent, most);
   };
   int64_t rows = mostOf(c.m, extentProduct(l, c.m, dims, facts_)), columns = mostOf(c.n, extentProduct(l, c.n, dims, facts_));
-  if (inRegisters ? form->bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
+  // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
+  if (w.inRegisters ? form.bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
     c.swapOperands();
-    std::swap(m, n);
+    std::swap(w.m, w.n);
   }
-  LaunchPlan p = l;
-  p.promote = promoteAfter(form->type);
-  // Of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it.
-  int64_t sets = p.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
+  w.promote = promoteAfter(form.type);
+  w.sets = w.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
-  // Such rows are bound by what is loaded, columns by half of a cluster of two; 192 of them are 2 to 20 % faster than 256 (H200).
-  bool loadBound = !inRegisters && m >= 0 && n >= 0 && c.n.size() == 1 && c.partScales.empty() && (straddles(c.a) || straddles(c.b));
-  llvm::BitVector inTile = findInTile(l);
-  bool alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere; // the blocks walk the same tiles
-  StoredBytes stored = storedBytes(l);
-  // 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these.
-  bool isPlain = alike && !loadBound && c.m.size() == 1 && c.n.size() == 1 &&
+  w.straddled = straddles(c.a) || straddles(c.b);
+  w.loadBound = !w.inRegisters && w.m >= 0 && w.n >= 0 && c.n.size() == 1 && c.partScales.empty() && w.straddled;
+  w.inTile = findInTile(l);
+  w.alike = !given.where && !given.isAMasked() && !given.isBMasked() && !given.resultWhere;
+  w.stored = storedBytes(l);
+  bool isPlain = w.alike && !w.loadBound && c.m.size() == 1 && c.n.size() == 1 &&
                  llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
-  bool tall = isPlain && !inRegisters && stored.boxes + stored.turned <= 2 && stagedReads(l, c, dims).empty();
-  // Three warpgroups for many tiles: 0.7 to 1.5 % faster in 21 rounds of the device, 2 % slower in 3 (H200, results of 16 bits; of 32 bits
-  // there was nothing to gain), words that come from registers as they are stored 2.6 %. Not measured with what leaves by elements.
-  constexpr int64_t kThreeRows = 192;
-  const WarpgroupCosts &costs = costs_.warpgroups;
+  w.tall = isPlain && !w.inRegisters && w.stored.boxes + w.stored.turned <= 2 && stagedReads(l, c, dims).empty();
   ReadOp first = findOperandRead(c.a);
-  bool three = isPlain && !stored.turned && (inRegisters ? first && first.getResult().getType().isF32() : stored.boxes <= 2);
-  auto isTaken = [&](const ProductTile &tile) {
-    if (tile.m != kThreeRows)
-      return tall || tile.m <= 128;
-    return three && m >= 0 && n >= 0 && batch * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n) >= costs.manyRounds * target_.smCount;
-  };
-  bool acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
+  w.three = isPlain && !w.stored.turned && (w.inRegisters ? first && first.getResult().getType().isF32() : w.stored.boxes <= 2);
+  w.acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
+  w.inChunks = w.promote > 128 / w.bytes && mayShareAccumulators(c);
   // Where each tile's product is added to a sum, two are in flight if a third set of accumulators has room; else the unit waits while sums
   // are added up (128 columns in pairs are as fast as 192 one by one).
-  bool inChunks = p.promote > 128 / bytes && mayShareAccumulators(c); // of several tiles (roundsInAccumulators)
-  bool isAdded = !inRegisters && sets == 2 && !walksTwice(l) && !inChunks;
+  w.isAdded = !w.inRegisters && w.sets == 2 && !walksTwice(l) && !w.inChunks;
+  return w;
+}
+
+bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
+  if (!holdsAccumulators(tile, w.sets, target_))
+    return false;
+  // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+  bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
+  if (!isPower && (!w.c.partScales.empty() || w.c.n.size() > 1))
+    return false;
+  // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
+  if (isBetween && (w.c.m.size() > 1 || w.stored.turned || w.loadBound))
+    return false;
+  // What leaves by elements needs registers beside a thread's 128 accumulators.
+  return !(w.stored.turned && tile.m * tile.n > 256 * 128) && !(w.loadBound && tile.n > 192) && w.rowBytes(tile) >= 64;
+}
+
+double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile) {
+  const WarpgroupCosts &costs = costs_.warpgroups;
+  double time = timeOf(tile, w.m, w.n, w.batch, target_);
+  auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
+  if (w.rowBytes(tile) < 128)
+    slowDown(tile.m > 128 ? costs.narrowRowsOfTall : costs.narrowRows);
+  if (w.isAdded && !holdsAccumulators(tile, 3, target_))
+    slowDown(costs.oneInFlight);
+  if (w.loadBound) // as many rounds, of what half of a cluster of two loads
+    time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
+  return time;
+}
+
+bool Scheduler::chooseTile(LaunchPlan &p, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
+  const Contraction &c = w.c;
+  const LaunchPlan untiled = p;
+  auto isTaken = [&](const ProductTile &tile) {
+    if (tile.m != kThreeRows)
+      return w.tall || tile.m <= 128;
+    return w.three && w.m >= 0 && w.n >= 0 &&
+           w.batch * ceilDiv(Count(w.m), tile.m) * ceilDiv(Count(w.n), tile.n) >= costs_.warpgroups.manyRounds * target_.smCount;
+  };
   // The tile whose rounds over the device take least time.
   double least = 0;
-  for (const ProductTile &tile : productTiles(l, c, dims, isTaken)) {
-    if (!holdsAccumulators(tile, sets, target_))
+  bool found = false;
+  for (const ProductTile &tile : productTiles(untiled, c, dims, isTaken)) {
+    if (!takesTile(w, tile))
       continue;
-    // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
-    bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
-    if (!isPower && (!c.partScales.empty() || c.n.size() > 1))
+    double time = timeOfTile(w, tile);
+    if (found && time >= least)
       continue;
-    // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
-    if (isBetween && (c.m.size() > 1 || stored.turned || loadBound))
-      continue;
-    // What leaves by elements needs registers beside a thread's 128 accumulators.
-    if ((stored.turned && tile.m * tile.n > 256 * 128) || (loadBound && tile.n > 192))
-      continue;
-    // Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
-    int64_t rowBytes = isBetween && acrossColumns ? (tile.n & -tile.n) * bytes : 128;
-    if (rowBytes < 64)
-      continue;
-    double time = timeOf(tile, m, n, batch, target_);
-    auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
-    if (rowBytes < 128)
-      slowDown(tile.m > 128 ? costs.narrowRowsOfTall : costs.narrowRows);
-    if (isAdded && !holdsAccumulators(tile, 3, target_))
-      slowDown(costs.oneInFlight);
-    if (loadBound) // as many rounds, of what half of a cluster of two loads
-      time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
-    if (p.unit == "wgmma" && time >= least)
-      continue;
-    LaunchPlan tiled = p;
+    LaunchPlan tiled = untiled;
+    tiled.promote = w.promote;
     tiled.unit = "wgmma";
-    tiled.tiles = l.tiles;
     assign(tiled, c.m, dims, tile.m);
     assign(tiled, c.n, dims, tile.n);
-    assign(tiled, tiledK(tiled, c, dims), dims, 128 / bytes); // rows of a slot fill the widest swizzle
+    assign(tiled, tiledK(tiled, c, dims), dims, 128 / w.bytes); // rows of a slot fill the widest swizzle
     // A slot whose rows run along such an index has no place for another of its class.
-    auto sharesTile = [&](unsigned d) { return inTile[dims[d]]; };
-    auto isTiled = [&](unsigned d) { return !inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
+    auto sharesTile = [&](unsigned d) { return w.inTile[dims[d]]; };
+    auto isTiled = [&](unsigned d) { return !w.inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
     if (findCutReduction(tiled) || (llvm::any_of(c.m, sharesTile) && llvm::any_of(c.m, isTiled)) ||
         (llvm::any_of(c.n, sharesTile) && llvm::any_of(c.n, isTiled)))
       continue;
+    found = true;
     least = time;
     p = tiled;
   }
-  if (p.unit != "wgmma") {
-    why = "no tile of the unit holds all that is reduced in it";
-    return false;
-  }
+  return found;
+}
+
+void Scheduler::shareOtherwise(LaunchPlan &p, SmallVector<unsigned> list, ArrayRef<int64_t> dims, llvm::function_ref<bool()> isFed) {
+  constexpr size_t kMost = 4;
+  if (list.size() < 2 || list.size() > kMost)
+    return;
+  SmallVector<int64_t> best(p.tiles);
+  int64_t most = 0, tile = tileProduct(p, list, dims);
+  llvm::sort(list);
+  do
+    for (size_t tiled = list.size(); tiled > 0; --tiled) {
+      for (unsigned d : list)
+        p.tiles[dims[d]] = 1;
+      assign(p, ArrayRef<unsigned>(list).take_back(tiled), dims, tile);
+      int64_t points = tileProduct(p, list, dims);
+      if (points <= most || !isFed())
+        continue;
+      most = points;
+      best = p.tiles;
+    }
+  while (std::next_permutation(list.begin(), list.end()));
+  p.tiles = best;
+}
+
+bool Scheduler::feedTiles(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t> dims, std::string &why) {
+  const Contraction &c = w.c;
   // The unit's least is 8 columns, and 64 rows; what lies beyond the extent costs nothing to bring.
   if (tileProduct(p, c.n, dims) < 8)
     p.tiles[dims[c.n.back()]] *= 8 / tileProduct(p, c.n, dims);
-  if (inRegisters && tileProduct(p, c.m, dims) < 64)
+  if (w.inRegisters && tileProduct(p, c.m, dims) < 64)
     p.tiles[dims[c.m.back()]] *= 64 / tileProduct(p, c.m, dims);
-  int64_t aBytes = bytes;
   auto feeds = [&] {
-    return (inRegisters ? canFeedRegisters(p, c.a, c.m, c.k, dims, aBytes, why) : canFeedWgmma(p, c.a, c.m, c.k, dims, why)) &&
+    return (w.inRegisters ? canFeedRegisters(p, c.a, c.m, c.k, dims, w.aBytes, why) : canFeedWgmma(p, c.a, c.m, c.k, dims, why)) &&
            canFeedWgmma(p, c.b, c.n, c.k, dims, why);
   };
   // Else with rows of one reduced index alone, whichever runs along memory.
   SmallVector<unsigned> alone(tiledK(p, c, dims));
   bool fed = feeds();
   std::string asPlanned = why; // (what is tried instead fails for reasons of its own)
-  // Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone
-  // that runs along memory.
-  auto shareOtherwise = [&](SmallVector<unsigned> list, int64_t tile, llvm::function_ref<bool()> isFed) {
-    constexpr size_t kMost = 4;
-    if (list.size() < 2 || list.size() > kMost)
-      return;
-    SmallVector<int64_t> planned(p.tiles), best(p.tiles);
-    int64_t most = 0;
-    llvm::sort(list);
-    do
-      for (size_t tiled = list.size(); tiled > 0; --tiled) {
-        for (unsigned d : list)
-          p.tiles[dims[d]] = 1;
-        assign(p, ArrayRef<unsigned>(list).take_back(tiled), dims, tile);
-        int64_t points = tileProduct(p, list, dims);
-        if (points <= most || !isFed())
-          continue;
-        most = points;
-        best = p.tiles;
-      }
-    while (std::next_permutation(list.begin(), list.end()));
-    p.tiles = best;
-  };
-  if (!fed && !inRegisters && std::none_of(p.tiles.begin(), p.tiles.end(), [&](int64_t t) { return t & (t - 1); }) && inTile.none()) {
+  if (!fed && !w.inRegisters && std::none_of(p.tiles.begin(), p.tiles.end(), [&](int64_t t) { return t & (t - 1); }) && w.inTile.none()) {
     if (!canFeedWgmma(p, c.a, c.m, c.k, dims, why))
-      shareOtherwise(c.m, tileProduct(p, c.m, dims), [&] { return canFeedWgmma(p, c.a, c.m, c.k, dims, why); });
+      shareOtherwise(p, c.m, dims, [&] { return canFeedWgmma(p, c.a, c.m, c.k, dims, why); });
     if (!canFeedWgmma(p, c.b, c.n, c.k, dims, why))
-      shareOtherwise(c.n, tileProduct(p, c.n, dims), [&] { return canFeedWgmma(p, c.b, c.n, c.k, dims, why); });
+      shareOtherwise(p, c.n, dims, [&] { return canFeedWgmma(p, c.b, c.n, c.k, dims, why); });
     fed = feeds() && tileProduct(p, c.m, dims) % 64 == 0;
   }
   while (!fed) {
@@ -162,29 +172,32 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
     }
     unsigned run = alone.pop_back_val();
     for (unsigned d : c.k)
-      p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / bytes) : 1;
+      p.tiles[dims[d]] = d == run ? clampTile(p, dims[d], 128 / w.bytes) : 1;
     fed = feeds();
   }
-  int64_t bm = tileProduct(p, c.m, dims), bn = tileProduct(p, c.n, dims), bk = tileProduct(p, c.k, dims);
-  if (bm % 64 || bn % 8 || bk * bytes % 32) {
+  bool fits = tileProduct(p, c.m, dims) % 64 == 0 && tileProduct(p, c.n, dims) % 8 == 0 && tileProduct(p, c.k, dims) * w.bytes % 32 == 0;
+  if (!fits)
     why = "its tiles are smaller than the unit's";
-    return false;
-  }
-  l = p;
+  return fits;
+}
+
+int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
+  const Contraction &c = w.c;
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
   l.warps = bm == kThreeRows ? 12 : bm >= 128 ? 8 : 4;
   l.producerWarps = 4;
   // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
   // what leaves by elements (tile-stage-loads, tile-stage-stores).
-  int64_t stageBytes = (bm * aBytes + bn * bytes) * bk, row = l.tiles[dims[c.n.back()]];
+  int64_t stageBytes = (bm * w.aBytes + bn * w.bytes) * bk, row = l.tiles[dims[c.n.back()]];
   int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
   SmallVector<int64_t> reads = stagedReads(l, c, dims);
-  int64_t boxes = std::accumulate(reads.begin(), reads.end(), stored.boxes);
+  int64_t boxes = std::accumulate(reads.begin(), reads.end(), w.stored.boxes);
   // Barriers, and what tiles of shared memory are rounded up to.
   int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
-    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + stored.turned)) / stageBytes;
+    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + w.stored.turned)) / stageBytes;
   };
   while (row % std::min(row, l.part))
     l.part /= 2;
@@ -194,6 +207,11 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   while (stagesBeside(l.part) < 2 && l.part > 16)
     l.part /= 2;
   l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
+  return stageBytes;
+}
+
+void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
+  const Contraction &c = w.c;
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
   l.raster = picksBlocks ? 1 : 8;
@@ -206,27 +224,51 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };
   auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
   l.clusterIndex = dims[walked != c.m.rend() ? *walked : c.m.front()];
+}
+
+void Scheduler::clusterTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<int64_t> dims, int64_t stageBytes) {
+  const Contraction &c = w.c;
+  const WarpgroupCosts &costs = costs_.warpgroups;
+  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
   // A box's row that lies in two lines of L2 is two requests: where that is so, two blocks that share the columns'
   // operand are up to 1.4 times as fast; beside results that leave by elements up to 1.2 times, where blocks have several tiles.
   // Elsewhere clusters gain nothing (docs/lab).
-  int64_t blocks = m < 0 ? 0 : llvm::divideCeil(m, bm);
-  Count tiles = n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(n), bn);
-  bool straddled = straddles(c.a) || straddles(c.b);
+  int64_t blocks = w.m < 0 ? 0 : llvm::divideCeil(w.m, bm);
+  Count tiles = w.n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(w.n), bn);
   // So are tiles that two sets of accumulators keep small, of operands in parts: each is loaded for several of the sum's terms (docs/lab).
-  bool shares = ((stored.turned && bm < 256) || inChunks) && tiles > target_.smCount;
+  bool shares = ((w.stored.turned && bm < 256) || w.inChunks) && tiles > target_.smCount;
   // So are slots whose rows have 64 bytes, two requests for what others bring in one, unless the sum is too short to pay for the cluster's
   // start (docs/lab).
   int64_t summed = extentProduct(l, c.k, dims, likely_);
-  Count rounds = n < 0 || summed < 0 ? Count(0) : ceilDiv(batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
-  bool narrow = acrossColumns && bn % 64 && (bn & -bn) * bytes < 128 && bm == 128 && rounds >= costs.chunkRounds;
-  if ((straddled || shares || narrow) && alike && !inRegisters && n >= 0 && c.m.size() == 1 && bn >= 64 &&
-      (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && reads.empty()) {
-    l.cluster = 2;
-    l.raster = stored.turned && !straddled ? 6 : l.raster; // of 2 to 16 the best, by up to 3 %
-    // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first.
-    if (straddled && summed > 0 && rounds <= costs.straddlingTiles)
-      l.stages = std::clamp<int64_t>(costs.straddlingBytes / stageBytes, 2, l.stages);
+  Count rounds = w.n < 0 || summed < 0 ? Count(0) : ceilDiv(w.batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
+  bool narrow = w.acrossColumns && bn % 64 && (bn & -bn) * w.bytes < 128 && bm == 128 && rounds >= costs.chunkRounds;
+  bool mayShare = w.alike && !w.inRegisters && w.n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
+                  stagedReads(l, c, dims).empty();
+  if (!(w.straddled || shares || narrow) || !mayShare)
+    return;
+  l.cluster = 2;
+  l.raster = w.stored.turned && !w.straddled ? 6 : l.raster; // of 2 to 16 the best, by up to 3 %
+  // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first.
+  if (w.straddled && summed > 0 && rounds <= costs.straddlingTiles)
+    l.stages = std::clamp<int64_t>(costs.straddlingBytes / stageBytes, 2, l.stages);
+}
+
+bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<int64_t> dims, std::string &why) {
+  std::optional<WarpgroupForm> form = findWarpgroupForm(given);
+  if (!target_.wgmma || !form)
+    return false;
+  WarpgroupProduct w = settleProduct(l, given, *form, dims);
+  LaunchPlan p = l;
+  if (!chooseTile(p, w, dims)) {
+    why = "no tile of the unit holds all that is reduced in it";
+    return false;
   }
+  if (!feedTiles(p, w, dims, why))
+    return false;
+  l = p;
+  int64_t stageBytes = stageTiles(l, w, dims);
+  walkTiles(l, given, w, dims);
+  clusterTiles(l, w, dims, stageBytes);
   return true;
 }
 
