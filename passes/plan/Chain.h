@@ -57,6 +57,10 @@ enum class ChainUse {
 };
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use = ChainUse::Alone);
 
+/// Why `reader`, which could take another product's results from registers as it is written, is no second product of a chain: with
+/// numbers. Empty where it is none as it is written.
+std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &facts);
+
 /// Rows of a tile, and columns of the tiles that a product alone comes in.
 inline constexpr int64_t kTileRows = 128, kTileColumns = 256;
 /// How many points these dims have together, very many where that is not known.

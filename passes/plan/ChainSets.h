@@ -33,7 +33,9 @@ inline constexpr llvm::StringLiteral kInSet = "in_set";
 
 /// The sets of a kernel's products that `target` may run in a launch each: of three products at least, where nobody else reads what a
 /// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
-std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false);
+/// `refused`: readers of sets that no tile holds, and why.
+std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false,
+                                    std::vector<std::pair<mlir::Operation *, std::string>> *refused = nullptr);
 
 /// Registers that warps which fill cannot give away.
 inline constexpr int64_t kFewestRegisters = 24;

@@ -57,7 +57,8 @@ private:
   bool canScaleReads() {
     return llvm::all_of(reduce_->getUsers(), [](Operation *user) {
       auto read = dyn_cast<ReadOp>(user);
-      return read && read.getBounds() == BoundsMode::InBounds && llvm::all_of(read.getMapOrIdentity().getResults(), llvm::IsaPred<AffineDimExpr>);
+      return read && read.getBounds() == BoundsMode::InBounds &&
+             llvm::all_of(read.getMapOrIdentity().getResults(), llvm::IsaPred<AffineDimExpr>);
     });
   }
 
