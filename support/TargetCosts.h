@@ -195,7 +195,6 @@ struct ThreadCosts {
   int64_t leastStagedBytes = 2048; ///< of a tile: rows of biases and scales stay loads
   int64_t besideEarlyLoads = 64;   ///< registers beside accumulators and what is asked for early: addresses, an epilogue at work
   int64_t masks = 8;               ///< registers of a round's masks
-  int64_t addresses = 8;           ///< registers for addresses of what a round loads itself
 };
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).

@@ -6,6 +6,8 @@
 #include "passes/plan/Grouping.h"
 #include "passes/plan/WalkParts.h"
 #include "support/Saturating.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -121,9 +123,14 @@ double workOfLoop(double tilesOfRows, double walked, double points, const Target
 
 namespace {
 
-/// Whether one launch takes less time than several: results that stay in registers are not written and read, but a tile's rows are
+/// In microseconds.
+struct ChainTimes {
+  double together, apart;
+};
+
+/// What one launch takes, and several: results that stay in registers are not written and read, but a tile's rows are
 /// multiplied in pieces of a round, and blocks are no more than there are tiles of rows.
-bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
+ChainTimes timesOf(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
@@ -148,7 +155,12 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
   double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
   double traffic = batch * rows * walked * bytes / target.partRates.memory;
   double launches = use == ChainUse::InCascade ? 2 : 1;
-  return chained < apart + traffic + launches * target.partRates.launch;
+  return {chained, apart + traffic + launches * target.partRates.launch};
+}
+
+bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, const SizeFacts &facts) {
+  ChainTimes times = timesOf(reader, c, use, target, facts);
+  return times.together < times.apart;
 }
 
 /// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
@@ -278,6 +290,28 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
       !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
+}
+
+std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &facts) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  std::optional<Contraction> second = target.wgmma && target.chainRate ? findContraction(reader) : std::nullopt;
+  std::optional<ProductChain> chain = second && isPlain(reader, *second, target) ? matchChain(reader, *second, target) : std::nullopt;
+  if (!chain)
+    return text;
+  ChainUse use = isReadBy(chain->producer, reader) ? ChainUse::Alone : ChainUse::Shared;
+  int64_t columns = knownMax(reader.getExtents().getResult(chain->columns().front()), facts);
+  if (columns < 0) {
+    os << "how many columns it has is not known, and one tile has to have all of them";
+  } else if (!hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts)) {
+    os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << target.costs->chains.mostColumns << ", and they are " << columns;
+  } else if (ChainTimes times = timesOf(reader, *chain, use, target, facts); times.together >= times.apart) {
+    bool isKnown = times.together < 1e9;
+    os << "in one launch both " << (isKnown ? "would take " : "may take longer where sizes that are not known are large");
+    if (isKnown)
+      os << llvm::format("%.0f us, apart %.0f us", times.together, times.apart);
+  }
+  return text;
 }
 
 std::optional<ProductWalk> findJoinedWalk(Operation *statement, const Target &target, const SizeFacts &facts) {

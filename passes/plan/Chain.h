@@ -77,6 +77,10 @@ enum class ChainUse {
 };
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use = ChainUse::Alone);
 
+/// Why `reader`, which could take another product's results from registers as it is written, is no second product of a chain: with
+/// numbers. Empty where it is none as it is written.
+std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &facts);
+
 /// How many points these dims have together, very many where that is not known.
 Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
 /// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.

@@ -5,6 +5,7 @@
 #include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 
@@ -84,20 +85,32 @@ int64_t vectorsAlong(const ChainSet &set) {
   return int64_t(vectors.size());
 }
 
-/// Whether the smallest tiles that such a launch has hold a set: its columns and what its producers sum are one index, registers hold the
-/// sums and shared memory two stages.
-bool isHeld(const ChainSet &set, const Target &target, const SizeFacts &facts) {
+/// Why the smallest tiles that such a launch has do not hold a set: its columns and what its producers sum are one index, registers hold
+/// the sums and shared memory two stages. Empty where they do.
+std::string whyNotHeld(const ChainSet &set, const Target &target, const SizeFacts &facts) {
   constexpr int64_t kRows = 128, kWalked = 64, kThreads = 256, kProducers = 128, kBytes = 2, kPart = 16;
-  if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, target, facts); }))
-    return false;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!llvm::all_of(set.producers, [&](ReduceOp p) { return isOneIndex(set, p, target, facts); })) {
+    os << "what the first products sum and the columns of the others are no one index, of known extent, up to "
+       << target.costs->chains.mostColumns;
+    return text;
+  }
   const SetReader &first = set.readers.front();
   int64_t n = tileOfOneIndex(knownMax(ReduceOp(first.op).getExtents().getResult(first.columns().front()), facts));
   int64_t producers = int64_t(set.producers.size()), readers = int64_t(set.readers.size());
   int64_t once = producers * kRows * n * kBytes, each = (producers + readers) * kWalked * n * kBytes;
   int64_t staged = 2 * readers * kRows * kPart * kBytes;
-  return registersOf(set, kRows, n, kWalked, kThreads, target.costs->chains) <=
-             shareRegisters(target, kProducers, kThreads, 1, target.costs->chains.fewestRegisters).consumer &&
-         once + 2 * each + staged + kBesideSlots <= target.maxSharedPerBlock;
+  int64_t registers = registersOf(set, kRows, n, kWalked, kThreads, target.costs->chains),
+          share = shareRegisters(target, kProducers, kThreads, 1, target.costs->chains.fewestRegisters).consumer;
+  int64_t bytes = once + 2 * each + staged + kBesideSlots;
+  if (registers > share)
+    os << "tiles of " << kRows << " rows, " << n << " columns and " << kWalked << " terms need " << registers << " registers a thread, and "
+       << share << " are left";
+  else if (bytes > target.maxSharedPerBlock)
+    os << "tiles of " << kRows << " rows, " << n << " columns and " << kWalked << " terms need " << bytes << " bytes of shared memory of "
+       << target.maxSharedPerBlock;
+  return text;
 }
 
 } // namespace
@@ -119,7 +132,8 @@ bool isOneIndex(const ChainSet &set, ReduceOp producer, const Target &target, co
          knownDivisor(columns, facts) % points == 0 && points <= target.costs->chains.mostColumns;
 }
 
-std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked) {
+std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked,
+                                    std::vector<std::pair<Operation *, std::string>> *refused) {
   std::vector<ChainSet> sets;
   if (!target.wgmma || !target.chainRate)
     return sets;
@@ -144,8 +158,14 @@ std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const
     return llvm::any_of(producer->getUsers(), [&](Operation *user) { return !isReader(user->getParentOp()); });
   };
   llvm::erase_if(sets, [&](ChainSet &set) { return llvm::any_of(set.producers, isLeft); });
-  llvm::erase_if(sets,
-                 [&](ChainSet &set) { return set.readers.size() + set.producers.size() < 3 || (unmarked && !isHeld(set, target, facts)); });
+  llvm::erase_if(sets, [&](ChainSet &set) {
+    if (set.readers.size() + set.producers.size() < 3)
+      return true;
+    std::string why = unmarked ? whyNotHeld(set, target, facts) : "";
+    if (!why.empty() && refused)
+      refused->push_back({set.readers.front().op, why});
+    return !why.empty();
+  });
   for (ChainSet &set : sets)
     llvm::sort(set.producers, [](ReduceOp x, ReduceOp y) { return x->isBeforeInBlock(y); });
   return sets;

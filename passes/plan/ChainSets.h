@@ -34,7 +34,9 @@ inline constexpr llvm::StringLiteral kInSet = "in_set";
 
 /// The sets of a kernel's products that `target` may run in a launch each: of three products at least, where nobody else reads what a
 /// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
-std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false);
+/// `refused`: readers of sets that no tile holds, and why.
+std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false,
+                                    std::vector<std::pair<mlir::Operation *, std::string>> *refused = nullptr);
 
 /// Registers that a thread of `threads` needs for tiles of `m` rows, `n` columns and `j` points of what is walked.
 int64_t registersOf(const ChainSet &set, int64_t m, int64_t n, int64_t j, int64_t threads, const ChainCosts &costs);

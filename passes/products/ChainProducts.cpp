@@ -20,7 +20,10 @@ namespace {
 /// Gives each set of chained products its own producers. Returns the sets' readers.
 llvm::DenseSet<Operation *> splitSets(KernelOp kernel, const Target &target, const SizeFacts &facts) {
   llvm::DenseSet<Operation *> readers, taken;
-  std::vector<ChainSet> sets = findChainSets(kernel, target, facts, /*unmarked=*/true);
+  std::vector<std::pair<Operation *, std::string>> refused;
+  std::vector<ChainSet> sets = findChainSets(kernel, target, facts, /*unmarked=*/true, &refused);
+  for (auto &[reader, why] : refused)
+    emitRemark(reader->getLoc()) << "this product and others that take the same results have a launch each: " << why;
   auto meet = [](ChainSet &x, ChainSet &y) {
     return llvm::any_of(x.producers, [&](ReduceOp p) { return llvm::is_contained(y.producers, p); });
   };
@@ -63,6 +66,9 @@ struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
     if (failed(known))
       return signalPassFailure();
     llvm::DenseSet<Operation *> inSets = splitSets(kernel, *known->target, known->facts());
+    for (ReduceOp reader : kernel.getBlock().getOps<ReduceOp>())
+      if (std::string why = whyApart(reader, *known->target, known->facts()); !why.empty() && !inSets.contains(reader))
+        emitRemark(reader.getLoc()) << "this product takes the results of another one from memory: " << why;
     for (ReduceOp reader : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<ProductChain> chain = findChain(reader, *known->target, known->facts(), ChainUse::Shared);
           chain && !inSets.contains(reader)) {

@@ -196,7 +196,8 @@ def TeChainProducts : Pass<"te-chain-products", "::kernelc::te::KernelOp"> {
     them are a set, marked `in_set`, and each set has producers of its own, if all sets together take less time.
 
     *Runs after `te-reduce-in-tiles`, because* what is reduced of s in its own launch is known then; before `te-split-reduce` and
-    `te-repack`, which leave chains alone. A remark says so.
+    `te-repack`, which leave chains alone. A remark says so. Where a chain does not fit or does not pay, a remark says
+    why, with numbers, and each product has a launch of its own.
 
     Left alone: targets without warpgroup products; products that no tile holds. Numeric effect: none.
   }];

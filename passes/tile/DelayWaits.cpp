@@ -23,7 +23,7 @@ bool needsTiles(LoadOp load, Block *block) {
   return llvm::any_of(load->getOperands(), [&](Value v) { return isInBlock(v, block) && !isScalarCode(v.getDefiningOp()); });
 }
 
-/// Registers that a thread has beside the products of a round, one operand in the making, addresses, and masks.
+/// Registers that a thread has beside the products of a round, one operand in the making, and masks.
 int64_t registersLeft(FuncOp func, Block *block) {
   const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
   if (!target)
@@ -38,7 +38,7 @@ int64_t registersLeft(FuncOp func, Block *block) {
       operand = std::max<int64_t>(operand, a.getNumElements() * a.getElementTypeBitWidth() / 32 / threads);
   }
   bool isMasked = llvm::any_of(block->getOps<arith::SelectOp>(), [](arith::SelectOp s) { return isa<RankedTensorType>(s.getType()); });
-  return left - operand - target->costs->threads.addresses - (isMasked ? target->costs->threads.masks : 0);
+  return left - operand - (isMasked ? target->costs->threads.masks : 0);
 }
 
 /// Starts what a round loads itself before it waits for anything, as far as there are registers. Scalar code stands before all of it.
