@@ -29,7 +29,7 @@ struct Supply {
   bool direct = false;      ///< a is what travels for it
   bool inRegisters = false; ///< a passes through registers
   MaskOp aMask, bMask;      ///< applied in the slots
-  SmallVector<LoadOp> over; ///< of the dots that it goes on from: their slots are free when its own are
+  SmallVector<LoadOp> over; ///< what is filled together with its own for dots before it: those slots are free when its own are
 
   scf::ForOp loop() const { return cast<scf::ForOp>(DotOp(dot)->getParentOp()); }
   SmallVector<LoadOp> loads() const {
@@ -112,6 +112,7 @@ public:
       if (supply.direct && DotOp(supply.dot).getARounded())
         rounded_.insert(supply.first.front());
     }
+    isCrowded_ = isCrowded();
     handOver();
     for (auto [n, supply] : llvm::enumerate(supplies_))
       if (failed(pipeline(supply, n)))
@@ -222,22 +223,50 @@ private:
     return together ? all : SmallVector<Supply *>{&s};
   }
 
+  static bool isPlain(const Supply &x) { return x.direct && !x.inRegisters && !x.aMask && !x.bMask; }
+
   /// The product of the same round that adds to the sum of `s` and to nothing else; null where there is none. Both are issued one behind
   /// the other, and waited for together.
   Supply *findNext(Supply &s) {
     DotOp dot = s.dot;
     auto next = dot->hasOneUse() ? dyn_cast<DotOp>(*dot->user_begin()) : DotOp();
-    auto isPlain = [](Supply &x) { return x.direct && !x.inRegisters && !x.aMask && !x.bMask; };
     if (!next || next.getAcc() != dot.getResult() || next->getBlock() != dot->getBlock() || func_.getUnit() != "wgmma" || !isPlain(s))
       return nullptr;
     auto found = llvm::find_if(supplies_, [&](Supply &other) { return other.dot == next; });
     return found != supplies_.end() && isPlain(*found) ? &*found : nullptr;
   }
 
-  /// Gives what products read that others go on from to the last of these, to let go of.
+  /// The product of the same round whose operands are filled together with those of `s`: the one that goes on from it, or where there are
+  /// too few warps to fill all by themselves, the next one that starts from zero as it does.
+  Supply *findFilledWith(Supply &s) {
+    Supply *next = findNext(s);
+    if (next || !isCrowded_ || !isPlain(s))
+      return next;
+    auto startsAfresh = [&](Supply &x) { return x.dot->getBlock() == s.dot->getBlock() && isPlain(x) && isZeroTile(x.dot.getAcc()); };
+    auto after = llvm::find_if(llvm::make_range(&s + 1, supplies_.data() + supplies_.size()), startsAfresh);
+    return after != supplies_.data() + supplies_.size() ? &*after : nullptr;
+  }
+
+  /// Whether more sets of slots are filled than there are warps that fill.
+  bool isCrowded() {
+    llvm::SmallPtrSet<Operation *, 8> seen, behind;
+    size_t channels = 0;
+    for (Supply &s : supplies_) {
+      llvm::SmallPtrSet<Block *, 2> places;
+      for (LoadOp load : s.loads())
+        if (seen.insert(load).second)
+          places.insert(load->getBlock());
+      channels += behind.contains(s.dot) ? 0 : places.size();
+      if (Supply *next = findNext(s))
+        behind.insert(next->dot);
+    }
+    return channels > size_t(func_.getProducerWarps());
+  }
+
+  /// Gives what is filled together to the last product that reads of it, to let go of.
   void handOver() {
     for (auto [n, s] : llvm::enumerate(supplies_))
-      if (Supply *next = findNext(s)) {
+      if (Supply *next = findFilledWith(s)) {
         for (LoadOp load : llvm::concat<LoadOp>(s.over, s.loads())) {
           size_t &last = lastReader_[load];
           last = std::max(last, size_t(next - supplies_.data()));
@@ -258,7 +287,7 @@ private:
         if (!slots_.count(load) && !llvm::is_contained(places[load->getBlock()], load))
           places[load->getBlock()].push_back(load);
     Supply *goesOn = findNext(s);
-    for (Supply *next = goesOn; next; next = findNext(*next))
+    for (Supply *next = findFilledWith(s); next; next = findFilledWith(*next))
       for (LoadOp load : next->loads())
         if (!slots_.count(load) && places.count(load->getBlock()) && !llvm::is_contained(places[load->getBlock()], load))
           places[load->getBlock()].push_back(load);
@@ -609,6 +638,7 @@ private:
   llvm::DenseSet<Operation *> rounded_;            ///< loads whose elements products take as the unit rounds them
   SmallVector<LoadOp> once_;                       ///< loads that fill slots outside the loops of their products
   SmallVector<Family> families_;
+  bool isCrowded_ = false;
   SmallVector<arith::AddIOp> numbers_; ///< of what loops within loops fill: how often they did before, and their round
 };
 

@@ -5,6 +5,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/tile/Accumulator.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/ColumnParts.h"
@@ -71,9 +72,11 @@ public:
         rows_.push_back(store);
     });
     func_.walk([&](tile::ReduceOp r) {
-      if (r.getInputs().size() == 1 && isCut(r.getInputs()[0]) && llvm::is_contained(r.getDims(), parts_.dim))
+      if (r.getInputs().size() == 1 && llvm::is_contained(r.getDims(), parts_.dim) && (isCut(r.getInputs()[0]) || isCount(r, extent)))
         sums_.push_back(r);
     });
+    if (llvm::all_of(sums_, [&](tile::ReduceOp r) { return isCount(r, extent); }))
+      sums_.clear();
     if (staged_.empty() && turned_.empty() && rows_.empty() && sums_.empty())
       return;
     cut();
@@ -89,6 +92,18 @@ private:
     int64_t extent = cast<RankedTensorType>(v.getType()).getDimSize(parts_.dim);
     return wait && !wait.getAcc().getDefiningOp<DotOp>() && wait->getBlock() == v.getParentBlock() &&
            extent == parts_.extent * parts_.count && parts_.count > 1 && hasEachPart();
+  }
+
+  /// Whether all that is reduced are constants, of as many columns as the product has: what is counted beside its sums.
+  bool isCount(tile::ReduceOp r, int64_t extent) {
+    Value v = r.getInputs()[0];
+    auto chosen = v.getDefiningOp<arith::SelectOp>();
+    auto isOne = [](Value x) {
+      auto spread = x.getDefiningOp<BroadcastOp>();
+      return matchPattern(spread ? spread.getInput() : x, m_Constant());
+    };
+    bool isConstant = chosen && isOne(chosen.getTrueValue()) && isOne(chosen.getFalseValue());
+    return isConstant && parts_.count > 1 && hasEachPart() && cast<RankedTensorType>(v.getType()).getDimSize(parts_.dim) == extent;
   }
 
   /// Whether every thread of a warpgroup has some of each part: where warpgroups share rows.
