@@ -126,7 +126,8 @@ bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics 
       continue;
     }
     if (!d.target.empty() && !findTarget(absl::string_view(d.target.data(), d.target.size()))) {
-      diags.error(d.targetLoc) << "unknown target '" << d.target << "'" << suggestTarget(absl::string_view(d.target.data(), d.target.size()));
+      diags.error(d.targetLoc) << "unknown target '" << d.target << "'"
+                               << suggestTarget(absl::string_view(d.target.data(), d.target.size()));
       continue;
     }
     auto &[records, places] = found[kernel];
