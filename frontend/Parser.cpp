@@ -109,11 +109,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     return fail("");
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
-  if (at(Tok::Colon) && kind == Tok::RSquare) {
+  if (at(Tok::Colon) && kind == Tok::RSquare)
     d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
-    if (pos > 0 && tokens[pos - 1].text == "0" && peek(1).text == "1") // y[i, 0:1] of one that keeps the dim
-      d << ", and a dim of size 1 has the subscript 0";
-  }
   if (atWord("for") && kind == Tok::RParen)
     d << "; a reduction names its indices in a bracket, as in 'sum[k](..)' or 'sum[k in 0:n](..)'";
   diags.note(d, tokens[open].loc) << "this '" << tokens[open].text << "' is not closed";
