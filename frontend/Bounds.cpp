@@ -13,6 +13,14 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
+/// `e` is not 0: above where it is not below, and the other way round.
+static void assumeUnequal(Prover &p, AffineExpr e) {
+  if (Prover(p).proves(e))
+    p.assume(e - 1);
+  else if (Prover(p).proves(-e))
+    p.assume(-e - 1);
+}
+
 Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
   SmallVector<Constraint> known;
   for (IndexVar *v : c.domain) {
@@ -25,6 +33,8 @@ Prover BoundsChecker::proverFor(const BoundsContext &c, bool withSoft) {
     known.append(c.soft.begin(), c.soft.end());
   Prover p = base;
   p.assumeAll(known);
+  for (AffineExpr e : withSoft ? ArrayRef<AffineExpr>(c.unequal) : ArrayRef<AffineExpr>())
+    assumeUnequal(p, e);
   return p;
 }
 
@@ -40,6 +50,8 @@ void BoundsChecker::addHypotheses(Node *cond, bool negated, BoundsContext &to) {
         work.push_back({o, neg});
     else if (auto k = constraintOf(n, neg))
       to.soft.push_back(*k);
+    else if (auto same = constraintOf(n, !neg); same && same->isEq)
+      to.unequal.push_back(same->expr);
     else if (n->kind == Node::Cmp)
       to.data.push_back({n, neg});
   }
@@ -66,7 +78,8 @@ void BoundsChecker::visit(Node *n, const BoundsContext &c, Prover &prover, llvm:
       BoundsContext inner = c;
       bool negated = n->kind == Node::Or || (n->kind == Node::Select && i == 2);
       addHypotheses(n->ops[0], negated, inner);
-      if (inner.soft.size() == c.soft.size() && inner.data.size() == c.data.size() && !mayGuard(n->ops[i])) {
+      if (inner.soft.size() == c.soft.size() && inner.unequal.size() == c.unequal.size() && inner.data.size() == c.data.size() &&
+          !mayGuard(n->ops[i])) {
         visit(n->ops[i], c, prover, seen);
       } else {
         llvm::DenseSet<Node *> innerSeen;
@@ -84,6 +97,7 @@ void BoundsChecker::visitReduce(Node *n, const BoundsContext &c) {
   inner.domain.append(n->vars.begin(), n->vars.end());
   inner.soft = c.hard;
   inner.soft.append(c.soft.begin(), c.soft.end());
+  inner.unequal = c.unequal;
   inner.data = c.data;
   inner.path = c.path;
   for (AffineExpr e : n->rangeConditions)
@@ -197,6 +211,8 @@ bool BoundsChecker::inEachCase(Node *select, Prover &prover, llvm::function_ref<
     Prover inner = prover;
     for (const Constraint &k : facts.soft)
       inner.assume(k.expr, k.isEq);
+    for (AffineExpr e : facts.unequal)
+      assumeUnequal(inner, e);
     size_t before = known.size();
     known.append(facts.data);
     bool proved = holds(select->ops[i], inner);
@@ -287,7 +303,7 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
     bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
     if (low && high)
       continue;
-    if (!c.soft.empty() || !c.data.empty()) {
+    if (!c.soft.empty() || !c.unequal.empty() || !c.data.empty()) {
       if (!softProver)
         softProver = proverFor(c, true);
       own = *softProver;
@@ -371,6 +387,7 @@ bool Sema::checkBounds(CoreStatement &core) {
     checker.assumeIn(c, d);
   BoundsContext hard = c;
   hard.soft.clear();
+  hard.unequal.clear();
   hard.data.clear();
   if (core.scatter) {
     checker.checkScatter(core, *core.scatter, hard, c);

@@ -12,8 +12,9 @@ namespace kernelc::frontend {
 /// Where an expression is evaluated, and what holds there.
 struct BoundsContext {
   llvm::SmallVector<IndexVar *> domain;
-  llvm::SmallVector<Constraint> hard; ///< the domain's own conditions
-  llvm::SmallVector<Constraint> soft; ///< hold whenever the value matters
+  llvm::SmallVector<Constraint> hard;          ///< the domain's own conditions
+  llvm::SmallVector<Constraint> soft;          ///< hold whenever the value matters
+  llvm::SmallVector<mlir::AffineExpr> unequal; ///< are not 0 then
   using Facts = llvm::SmallVector<std::pair<Node *, bool>, 0>;
   Facts data; ///< the same of comparisons with data, true where they fail
   Facts path; ///< all conditions around the value, true where they have to fail

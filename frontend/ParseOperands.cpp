@@ -244,6 +244,7 @@ bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what)
     Expr *e = parseExpr();
     if (!e)
       return false;
+    acceptKeptDim(e);
     list.push_back(e);
     if (close == Tok::RSquare && list.size() > kMaxRank) {
       diags.error(e->loc) << "more than " << kMaxRank << " entries in " << what;
@@ -253,6 +254,15 @@ bool Parser::parseExprList(Tok close, std::vector<Expr *> &list, StringRef what)
       break;
   }
   return expectClose(close, ("or ',' in " + what).str(), open);
+}
+
+/// `0:1` of a dim that is kept, y[i, 0:1]: its one element, as 0 is.
+void Parser::acceptKeptDim(const Expr *e) {
+  if (e->kind != Expr::Integer || e->text != "0" || !at(Tok::Colon) || peek(1).kind != Tok::Integer || peek(1).text != "1")
+    return;
+  mark(Role::RangeColon);
+  take();
+  take();
 }
 
 bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
@@ -275,6 +285,8 @@ bool Parser::parseItems(Tok close, std::vector<BracketItem> &items) {
 bool Parser::parseItem(BracketItem &item) {
   item.loc = peek().loc;
   item.expr = parseExpr();
+  if (item.expr)
+    acceptKeptDim(item.expr);
   if (!item.expr || !accept(Tok::KwIn))
     return item.expr != nullptr;
   item.lo = parseExpr();

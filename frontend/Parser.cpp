@@ -117,8 +117,6 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
       d << "; ranges have no step: take every other element by its subscript, as in 'x[2 * k]'";
     else
       d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
-    if (pos > 0 && tokens[pos - 1].text == "0" && peek(1).text == "1") // y[i, 0:1] of one that keeps the dim
-      d << ", and a dim of size 1 has the subscript 0";
   }
   if (at(Tok::Star) && where == "or ',' after a parameter")
     d << "; there are no pointers: a tensor has a shape, as in 'x: f32[N]'";

@@ -102,6 +102,7 @@ private:
   /// `float t = ..`
   bool atDeclaration() const;
 
+  void acceptKeptDim(const Expr *e);
   // ParseExpressions.cpp
   Expr *make(Expr::Kind kind, Loc loc);
   /// `e` is all from the token `first` on; underlines that where `e` is an operator.

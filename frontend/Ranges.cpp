@@ -30,8 +30,10 @@ struct Range {
 
 class RangeSolver {
 public:
-  RangeSolver(Diagnostics &diags, Kernel &kernel, const Prover &prover, CoreStatement &core)
-      : diags(diags), kernel(kernel), prover(prover), core(core), context(&diags.getContext()) {}
+  /// `ofReaders`: what those who read the statement's tensor ask for along an index of it; null: nothing is known of them.
+  RangeSolver(Diagnostics &diags, Kernel &kernel, const Prover &prover, CoreStatement &core,
+              llvm::function_ref<AffineExpr(size_t)> ofReaders)
+      : diags(diags), kernel(kernel), prover(prover), core(core), context(&diags.getContext()), ofReaders(ofReaders) {}
 
   bool run();
 
@@ -41,6 +43,7 @@ private:
   bool resolveLeft(IndexVar *v);
   bool resolveAlone(IndexVar *v);
   bool resolveSolved(ArrayRef<Use> uses, bool moving);
+  bool resolveByReaders();
   std::optional<Range> solution(IndexVar *v, ArrayRef<Use> uses, bool moving);
   std::optional<Range> solve(AffineExpr e, IndexVar *v, AffineExpr lo, AffineExpr hi);
   SmallVector<AffineExpr> dimsOfAlone(ArrayRef<Use> uses, IndexVar *v);
@@ -63,6 +66,7 @@ private:
   const Prover &prover;
   CoreStatement &core;
   MLIRContext *context;
+  llvm::function_ref<AffineExpr(size_t)> ofReaders;
   llvm::SetVector<IndexVar *> vars;
   std::map<IndexVar *, SmallVector<Node *>> owners; ///< the reductions over an index
   SmallVector<Use> left, right;
@@ -327,6 +331,16 @@ bool RangeSolver::resolveSolved(ArrayRef<Use> uses, bool moving) {
   return progress;
 }
 
+/// Of a let, where its own text says nothing.
+bool RangeSolver::resolveByReaders() {
+  bool progress = false;
+  for (auto [position, v] : llvm::enumerate(core.vars))
+    if (core.isLet && ofReaders && isPending(v))
+      if (AffineExpr extent = ofReaders(position))
+        progress |= setRange(v, constant(0), extent);
+  return progress;
+}
+
 void RangeSolver::reportUnknown(IndexVar *v) {
   auto e = diags.error(v->loc);
   if (v->boundByData) {
@@ -349,8 +363,8 @@ bool RangeSolver::run() {
     for (IndexVar *v : vars)
       if (isPending(v) && (isWritten(v) ? resolveWritten(v) : resolveLeft(v) || resolveAlone(v)))
         progress = true;
-    progress =
-        progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) || resolveSolved(right, true);
+    progress = progress || resolveSolved(left, false) || resolveSolved(right, false) || resolveSolved(left, true) ||
+               resolveSolved(right, true) || resolveByReaders();
   }
   bool ok = failed.empty();
   for (IndexVar *v : vars)
@@ -363,6 +377,9 @@ bool RangeSolver::run() {
 
 } // namespace
 
-bool Sema::inferRanges(CoreStatement &core) { return RangeSolver(diags, kernel, prover, core).run(); }
+bool Sema::inferRanges(CoreStatement &core) {
+  auto ofReaders = [&](size_t position) { return let ? extentFromReaders(*let, position) : AffineExpr(); };
+  return RangeSolver(diags, kernel, prover, core, ofReaders).run();
+}
 
 } // namespace kernelc::frontend

@@ -30,12 +30,12 @@ public:
 
   /// Replaces the statement's value; false after an error.
   bool run(ElementType element, StringRef into) {
+    if (!findSteps())
+      return false;
     if (!core_.conditions.empty()) {
       diags_.error(core_.loc) << "a recurrence takes ranges behind 'where', and no conditions; choose by 'a if c else b'";
       return false;
     }
-    if (!findSteps())
-      return false;
     form_ = &kernel_.reducers.emplace_back();
     form_->def = kernel_.def;
     return makeAffine(element) || makeSteps(element, into);

@@ -92,6 +92,10 @@ private:
   // Ranges.cpp
   bool inferRanges(CoreStatement &core);
 
+  // ReaderRanges.cpp
+  /// How many elements the readers of `let` ask for along its index `position`; null where they do not say.
+  mlir::AffineExpr extentFromReaders(const Statement &let, size_t position);
+
   // Bounds.cpp
   bool checkBounds(CoreStatement &core);
 
@@ -116,6 +120,7 @@ private:
   const Constants &constants;
   std::deque<Expr> grouped; ///< made by takeGroups
   llvm::StringSet<> knownGuards;
+  const Statement *let = nullptr; ///< the one that is being checked
   unsigned guardedStatements = 0;
   bool requirementsAreKnown = true, reached = false;
   Prover prover; ///< knows what holds of the sizes at every launch

@@ -2,6 +2,8 @@
 // Statements that define a tensor of their own: a 'let', of tuples too.
 #include "frontend/Sema.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 #include <utility>
 
 using namespace mlir;
@@ -36,6 +38,8 @@ ElementType Sema::likelyElement(const Expr *e, StringRef own) {
 }
 
 bool Sema::checkLet(const Statement &s) {
+  let = &s;
+  auto done = llvm::make_scope_exit([&] { let = nullptr; });
   CoreStatement core;
   core.loc = s.loc;
   core.isLet = true;
