@@ -294,8 +294,6 @@ LogicalResult ReduceOp::verifyRegions() {
   }
   if (failed(verifyStates(*this, getKind(), getIdentity(), getCombine(), getInputs())))
     return failure();
-  if (getInThreads() && (getInputs().size() != 1 || getIdentity())) // [C4]
-    return emitOpError() << "[C4] leaves states or positions apart in threads";
   return getIdentity() ? success() : verifyCombines(*this, getKind(), getResults());
 }
 

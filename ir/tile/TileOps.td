@@ -370,42 +370,27 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     and position, the first position among equal keys. The kind `custom` combines
     states, one component in each input, as the region says: it has the components of
     two states and gives those of one, is associative and commutative, and
-    `identity` is neutral. `in_threads`: each thread has what its own points come to, and `tile.join` makes the result of it; a loop may
-    go on with such parts.
+    `identity` is neutral.
 
     Constraints:
     - [C1] a result has its input's type, but extent 1 in `dims`, which it has.
     - [C2] there is one tile, of elements that the kind reduces as in te.reduce; of arg kinds with positions.
     - [C3] `custom`, and it alone, has a region and an identity: an argument and a number per component, twice; it ends in
       `tile.state`.
-    - [C4] what threads have apart (`in_threads`) is one tile of numbers, of warps that have rows of their own.
   }];
   let arguments = (ins Te_Combiner:$kind, Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$dims,
-    OptionalAttr<ArrayAttr>:$identity, UnitAttr:$in_threads);
+    OptionalAttr<ArrayAttr>:$identity);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$combine);
   let hasRegionVerifier = 1;
   let hasCanonicalizeMethod = 1; // a sum or an extreme of NaN everywhere
   let assemblyFormat = [{
-    $kind $inputs `dims` $dims (`from` $identity^)? (`in_threads` $in_threads^)? attr-dict `:` type($inputs) `->` type($results) ($combine^)?
+    $kind $inputs `dims` $dims (`from` $identity^)? attr-dict `:` type($inputs) `->` type($results) ($combine^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$types, "::kernelc::te::Combiner":$kind, "::mlir::ValueRange":$inputs,
     "::llvm::ArrayRef<int64_t>":$dims), [{
     build($_builder, $_state, types, kind, inputs, dims, ::mlir::ArrayAttr());
   }]>];
-}
-
-def Tile_JoinOp : Tile_Op<"join", [Pure]> {
-  let summary = "what threads have apart of a reduction, combined";
-  let description = [{
-    The lanes that differ in the dims of a `tile.reduce` `in_threads` combine what they have.
-
-    Constraints:
-    - [C1] the result has the input's type.
-  }];
-  let arguments = (ins Te_Combiner:$kind, AnyRankedTensor:$input);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
 }
 
 def Tile_StateOp : Tile_Op<"state", [Pure, Terminator, ParentOneOf<["ReduceOp", "ScanOp"]>]> {

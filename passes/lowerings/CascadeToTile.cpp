@@ -6,7 +6,6 @@
 // accumulators, which are moved before each round's dot.
 #include "passes/lowerings/LaunchEmitter.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -29,9 +28,9 @@ public:
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
-  /// as an exponent of two, terms may get before the first component moves. `hasOwnRows`: each warp has rows of tiles for itself.
+  /// as an exponent of two, terms may get before the first component moves.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, bool hasOwnRows, Location loc)
+                 Where where, std::optional<double> lag, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())) {
     BodyToTiles shaper(b_, c_, op_, dims_);
@@ -48,7 +47,6 @@ public:
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
     if (lag && canLag())
       lag_ = lag;
-    mayBeApart_ = hasOwnRows && oneState_;
   }
 
   /// The launch indices of component k's parallel dims.
@@ -73,9 +71,6 @@ public:
       return std::nullopt;
     if (loops && lag_)
       states = catchUp(states);
-    for (unsigned k = 0; k < op_.getNumComponents(); ++k)
-      if (isApart(k))
-        states[k] = tile::JoinOp::create(b_, loc_, states[k].getType(), op_.getComponentKind(k), states[k]);
     Values finals = oneState_ && !merge ? states : meet(states, merge);
     return ok_ ? std::optional(finals) : std::nullopt;
   }
@@ -95,24 +90,7 @@ private:
 
   Value reduce(unsigned k, Value tile) {
     SmallVector<Type> type{RankedTensorType::get(kept_[k], op_.getComponentType(k))};
-    auto reduced = tile::ReduceOp::create(b_, loc_, type, op_.getComponentKind(k), tile, sorted_);
-    reduced.setInThreads(isApart(k));
-    return reduced.getResult(0);
-  }
-
-  /// Whether threads may keep what their own points of component k come to until the end: no other component uses it.
-  bool isApart(unsigned k) {
-    unsigned n = op_.getNumComponents();
-    Block &rescale = op_.getRescale().front();
-    auto isUsedBy = [&](Operation *user) { // another component's motion
-      llvm::SetVector<Operation *> slice;
-      getForwardSlice(user, &slice);
-      slice.insert(user);
-      return llvm::any_of(llvm::seq(0u, n), [&](unsigned j) { return j != k && slice.contains(op_.getRescaledValue(j).getDefiningOp()); });
-    };
-    return mayBeApart_ && k > 0 && !products_[k] && op_.getComponentKind(k) == Combiner::Sum &&
-           op_.getBlock().getArgument(op_.getNumDims() + k).use_empty() && rescale.getArgument(n + k).use_empty() &&
-           llvm::none_of(rescale.getArgument(k).getUsers(), isUsedBy);
+    return tile::ReduceOp::create(b_, loc_, type, op_.getComponentKind(k), tile, sorted_).getResult(0);
   }
 
   /// A body that knows the components up to k of a state, and what those before it have moved to.
@@ -279,7 +257,6 @@ private:
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
   std::optional<double> lag_;
-  bool mayBeApart_ = false;
   bool ok_ = true;
 };
 
@@ -308,12 +285,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   for (const std::optional<Contraction> &c : contractions)
     if (c && l_.lagging)
       lag = std::min(lag.value_or(32), c->unitType.isF16() ? 14.0 : c->unitType.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
-  bool hasProduct = llvm::any_of(products, [](const CascadeEmitter::Round &round) { return bool(round); });
-  BodyToTiles shaper(b_, c_, op, dims);
-  int64_t rows =
-      hasProduct ? llvm::product_of(shaper.shapeOf(llvm::map_to_vector(op.getOwnDims(0), [&](unsigned d) { return dims[d]; }))) : 0;
-  constexpr int64_t kRowsOfWarp = 16;
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, l_.unit == "wgmma" && rows == kRowsOfWarp * l_.warps, loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

@@ -68,7 +68,7 @@ std::string describeReduce(ThreadCode &c, tile::ReduceOp op) {
   };
   std::string steps;
   for (auto [digits, step] : {std::pair(&layout.reg, "registers"), {&layout.lane, "lanes"}, {&layout.warp, "warps"}})
-    if (reduces(*digits) && (digits == &layout.reg || !op.getInThreads()))
+    if (reduces(*digits))
       steps += (steps.empty() ? "" : ", then ") + std::string(step);
   return steps.empty() ? std::string() : "Combine over " + over + ": " + steps + ".";
 }
@@ -85,7 +85,6 @@ std::string FunctionLowering::describe(Operation *op) {
       .Case<StoreOp>([&](StoreOp o) { return named("Store ", o.getBase()); })
       .Case<ScatterOp>([&](ScatterOp o) { return named(o.getKind() ? "Combine with " : "Store ", o.getBase()); })
       .Case<tile::ReduceOp>([&](tile::ReduceOp o) { return describeReduce(c_, o); })
-      .Case<JoinOp>([](auto) { return "Combine what lanes have."; })
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
       .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })

@@ -44,12 +44,11 @@ public:
     OpenDigits open;
     c_.overDigits(keptReg_, loc_, open, [&] {
       SmallVector<Value> partial = overRegisters(open);
-      if (!op_.getInThreads())
-        overLanes(partial);
+      overLanes(partial);
       for (auto [t, v] : llvm::zip(results_, partial))
         memref::StoreOp::create(c_.b, loc_, v, t.array, c_.registerIndex(kept_, open, loc_));
     });
-    if (!op_.getInThreads() && llvm::any_of(layout_.warp, [&](const Digit &d) { return isReduced(d); }))
+    if (llvm::any_of(layout_.warp, [&](const Digit &d) { return isReduced(d); }))
       overWarps();
   }
 
@@ -361,27 +360,6 @@ SmallVector<Value> combineBy(ThreadCode &c, Region &region, ValueRange a, ValueR
 }
 
 void lowerReduce(ThreadCode &c, tile::ReduceOp op) { ReduceLowering(c, op).run(); }
-
-void lowerJoin(ThreadCode &c, tile::JoinOp op) {
-  Location loc = cu::unnamed(op.getLoc());
-  Layout layout = tile::getLayout(op.getResult());
-  StringRef name = cu::findName(op.getLoc());
-  std::string called = c.registerName(name.empty() ? stringifyCombiner(op.getKind()) : name, "_total");
-  RegTile joined{layout, c.allocate(layout.numRegisters(), op.getResult().getType().getElementType(), c.named(called, loc))};
-  OpenDigits open;
-  c.overDigits(layout.reg, loc, open, [&] {
-    SmallVector<Value> state{c.element(op.getInput(), open, loc)};
-    int64_t stride = 1;
-    for (const Digit &d : layout.lane) { // (lanes that have the same rows had points of their own)
-      if (d.dim < 0)
-        overSteps(c, stride, d.size, state, loc,
-                  [&](Value, ValueRange mine, ValueRange other) { return te::combineStates(op.getKind(), mine, other, c.b, loc); });
-      stride *= d.size;
-    }
-    memref::StoreOp::create(c.b, loc, state[0], joined.array, c.registerIndex(layout, open, loc));
-  });
-  c.tiles[op.getResult()] = joined;
-}
 
 void lowerConvertLayout(ThreadCode &c, tile::ConvertLayoutOp op) {
   Location loc = cu::unnamed(op.getLoc());

@@ -155,7 +155,6 @@ bool isStoredAtOnce(tile::RingLoadOp load);
 llvm::SmallVector<mlir::Value> combineBy(ThreadCode &code, mlir::Region &combine, mlir::ValueRange a, mlir::ValueRange b,
                                          mlir::Location loc);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
-void lowerJoin(ThreadCode &code, tile::JoinOp op);
 void lowerScan(ThreadCode &code, tile::ScanOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines
 /// them with each other share one, but for neighbours in memory: sums in fewer registers, which leaves more to loads.

@@ -121,8 +121,6 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerScatter(c_, scatter);
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     lowerReduce(c_, reduce);
-  } else if (auto join = dyn_cast<JoinOp>(op)) {
-    lowerJoin(c_, join);
   } else if (auto scan = dyn_cast<ScanOp>(op)) {
     lowerScan(c_, scan);
   } else if (auto meet = dyn_cast<ClusterReduceOp>(op)) {

@@ -72,8 +72,7 @@ absl::Status TileProgram::runOp(Operation *op) {
     return absl::OkStatus();
   }
   if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp,
-          tile::InsideOp, tile::SplatOp, tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, tile::JoinOp,
-          arith::ConstantOp>(op))
+          tile::InsideOp, tile::SplatOp, tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
     return runShape(op);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return reduce.getIdentity() ? runStates(reduce) : runReduce(op, reduce.getKind(), reduce.getDims());
@@ -233,7 +232,7 @@ absl::Status TileProgram::runShape(Operation *op) {
     values_[op->getResult(0)] = std::move(result);
     return absl::OkStatus();
   }
-  if (isa<tile::ConvertLayoutOp, tile::DotWaitOp, tile::JoinOp>(op)) { // (a reduction in threads has been made whole)
+  if (isa<tile::ConvertLayoutOp, tile::DotWaitOp>(op)) {
     values_[op->getResult(0)] = TileValue(value(op->getOperand(0)));
     return absl::OkStatus();
   }
