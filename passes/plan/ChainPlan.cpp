@@ -103,7 +103,7 @@ void Scheduler::balance(LaunchPlan &p, int64_t walked) {
   if (!isUneven(p))
     return;
   bool grows = growsAlong(p, p.clusterIndex, walked, false), startsLater = growsAlong(p, p.clusterIndex, walked, true);
-  p.paired = grows != startsLater && canBePaired(p);
+  p.paired = grows != startsLater && p.lagging && canBePaired(p); // (short rounds: docs/lab/2026-11-26-attention.md)
   p.persistent = p.paired || (grows && startsLater);
   p.descending = grows && !startsLater;
 }
@@ -199,6 +199,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
+      fitted.lagging = isCascade && all <= costs_.chains.fewColumns;
       balance(fitted, walked);
       l = fitted;
       return true;
