@@ -140,6 +140,15 @@ bool writesUnderMasks(const std::vector<std::string> &lines, size_t open) {
   return any;
 }
 
+/// Whether the block that line `open` opens, `if (v != 0) {`, only adds v to something.
+bool addsNothing(const std::vector<std::string> &lines, size_t open) {
+  absl::string_view head = absl::StripAsciiWhitespace(lines[open]);
+  if (!absl::ConsumePrefix(&head, "if (") || !absl::ConsumeSuffix(&head, " != 0) {") || blockEnd(lines, open) != open + 2)
+    return false;
+  absl::string_view body = absl::StripAsciiWhitespace(lines[open + 1]);
+  return absl::StartsWith(body, "atomicAdd(") && absl::EndsWith(body, absl::StrCat(", ", head, ");"));
+}
+
 /// The array of floats that a line declares and leaves as its registers are; empty for other lines.
 absl::string_view declaredFloats(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
@@ -363,7 +372,9 @@ Mutants mutantsOf(absl::string_view text) {
         bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
              onlyRegisters = spoil({i}, mutants.all.size()),
              onlyInside = writesOnlyInside(lines, i) || writesUnderMasks(lines, i) || isLastRound(lines, i); // before its own lines change
+        bool addsZero = addsNothing(lines, i);
         add(i, at + 4, close, true);
+        mutants.all.back().addsNothing = addsZero;
         if (onlyInside)
           mutants.all.back().shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines, i)));
         mutants.all.back().onlyRegisters = onlyRegisters;

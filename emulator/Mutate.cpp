@@ -250,6 +250,7 @@ bool judgeMutant(Judge &judge, Mutants &mutants, size_t i, absl::Span<const uint
   const char *redundant = !differs                          ? m.mask ? "always true at these sizes" : "never reached at these sizes"
                           : m.onlySynchronises              ? "guards synchronisation or hints that nothing needs at these sizes"
                           : m.onlyCopies                    ? "guards copies that nothing reads at these sizes"
+                          : m.addsNothing                   ? "saves the addition of a zero"
                           : m.onlyRegisters && areUnused(i) ? "guards registers that are written over or not used at these sizes"
                           : !m.mask                         ? "no access needs it at these sizes"
                           : isShortCut()                    ? "a short cut past the masks inside"

@@ -33,6 +33,7 @@ struct Mutant {
   bool onlySynchronises = false; ///< a mask around nothing but synchronisation and prefetches
   bool onlyCopies = false;       ///< a mask around nothing but asynchronous copies into shared memory
   bool onlyRegisters = false;    ///< a mask around nothing that sets more than registers of the thread; switches 3 and 5 spoil them
+  bool addsNothing = false;      ///< a mask `v != 0` around nothing but the addition of v
   /// First and last lines of the blocks that a mask guards, where those write only shared memory and their own variables, or are last
   /// rounds of loops, whose own masks do what is to be done.
   std::vector<std::pair<int, int>> shortCuts;

@@ -129,6 +129,26 @@ static SmallVector<Value> inputsOfSearch(Operation *search) {
   return inputs;
 }
 
+bool ThreadSets::holdsUniform(memref::AllocaOp array) {
+  auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
+  // Whether every thread that has the array comes to `op`.
+  auto isEverywhere = [&](Operation *op) {
+    for (Operation *outer = op->getParentOp(); outer != array->getParentOp(); outer = outer->getParentOp())
+      if (auto loop = dyn_cast<scf::ForOp>(outer); !loop || !all({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}))
+        return false;
+    return true;
+  };
+  return llvm::all_of(array->getUsers(), [&](Operation *user) {
+    if (isa<memref::LoadOp>(user))
+      return true;
+    if (auto store = dyn_cast<memref::StoreOp>(user))
+      return isUniform(store.getValue()) && all(store.getIndices()) && isEverywhere(store);
+    auto copy = dyn_cast<cu::CopyOp>(user);
+    return copy && copy.getTarget() == array && isReadOnly(copy.getSource()) && all(copy.getSourceIndices()) &&
+           all(copy.getTargetIndices()) && isEverywhere(copy);
+  });
+}
+
 bool ThreadSets::isUniform(Value v) {
   auto [it, isNew] = uniform_.try_emplace(v, false); // round a circle: not known
   if (!isNew)
@@ -136,7 +156,8 @@ bool ThreadSets::isUniform(Value v) {
   auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
   bool result = false;
   if (auto load = v.getDefiningOp<memref::LoadOp>()) {
-    result = isReadOnly(load.getMemRef()) && all(load.getIndices());
+    auto array = load.getMemRef().getDefiningOp<memref::AllocaOp>();
+    result = (array ? holdsUniform(array) : isReadOnly(load.getMemRef())) && all(load.getIndices());
   } else if (Operation *op = v.getDefiningOp(); isa_and_nonnull<cu::CountWhereOp, cu::FindWhereOp>(op)) {
     result = llvm::all_of(inputsOfSearch(op), [&](Value x) { return isa<MemRefType>(x.getType()) ? isReadOnly(x) : isUniform(x); });
   } else if (op) {

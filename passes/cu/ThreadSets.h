@@ -46,6 +46,8 @@ public:
 
   /// Whether all threads that are at the same place have the same value here.
   bool isUniform(mlir::Value v);
+  /// Whether all threads have the same in a private array, wherever they are in the program.
+  bool holdsUniform(mlir::memref::AllocaOp array);
 
   /// The threads that enter a block, all of them together or none. Null: not known, or
   /// not together.

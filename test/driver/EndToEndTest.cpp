@@ -294,6 +294,19 @@ TEST(EndToEnd, MeansUpToAnOuterIndex) {
 }
 
 // One bound of several is the range; the others, of scalars and data as well, are conditions. Windows stay windows.
+// A loop that ends where one number says, the same for all threads wherever a block has put it: its rounds meet at barriers.
+TEST(EndToEnd, ThinProductsThatEndByData) {
+  for (const char *term : {"s[i, j] * v[j, e]", "relu(s[i, j]) * v[j, e]"})
+    for (const char *target : {"sm_80", "sm_90a"})
+      for (int64_t n : {0, 50, 96}) {
+        std::string text =
+            std::string("def f(s: f32[M, N], n: i32[], v: f32[N, E]) -> (o: f32[M, E]) { o[i, e] = sum[j, j < n[]](") + term + ") }";
+        EXPECT_EQ(runCase({text, {{"M", 80}, {"N", 96}, {"E", 8}}, "", target, true, "", false, "", false, {}, false, {}, {{"n", {n}}}}),
+                  "")
+            << text << n;
+      }
+}
+
 // A sum over two indices beside statements of the same rows that have neither: a tile holds a row's worth of its points.
 TEST(EndToEnd, SumsOverTwoIndicesBesideRows) {
   const char *text = "def f(n: i32[], x: i32[N]) -> (y: f32[M, N], z: i64[M]) {\n"

@@ -95,6 +95,19 @@ TEST(Mutate, GuardsAroundMasksAreShortCuts) {
   EXPECT_THAT(score.toString(), ::testing::HasSubstr("a short cut past the masks inside"));
 }
 
+TEST(Mutate, AdditionsOfZeroMayBeMade) {
+  MutationScore score = measure(reverse(R"(
+  if (cond) {
+    const float none = (float)(count / 1000);
+    if (none != 0) {
+      atomicAdd(&s[tid], none);
+    }
+  }
+  __syncthreads();
+)"));
+  EXPECT_THAT(score.toString(), ::testing::HasSubstr("saves the addition of a zero")) << score.toString();
+}
+
 TEST(Mutate, RegistersThatNobodyWroteShow) {
   MutationScore score = measure(reverse(R"(
   float acc[1];
