@@ -12,13 +12,16 @@ const TargetCosts kMeasuredCosts;
 
 namespace {
 constexpr Target kTargets[] = {
-#include "support/targets/sm_100a.inc"
-#include "support/targets/sm_120a.inc"
+// The oldest first.
+// clang-format off
 #include "support/targets/sm_75.inc"
 #include "support/targets/sm_80.inc"
 #include "support/targets/sm_86.inc"
 #include "support/targets/sm_89.inc"
 #include "support/targets/sm_90a.inc"
+#include "support/targets/sm_100a.inc"
+#include "support/targets/sm_120a.inc"
+    // clang-format on
 };
 constexpr ProductTile kWgmmaTiles[] = {
 #include "support/targets/wgmma_tiles.inc"
