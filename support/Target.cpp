@@ -12,7 +12,8 @@ const TargetCosts kMeasuredCosts;
 
 namespace {
 constexpr Target kTargets[] = {
-// clang-format off: the oldest first, as messages list them
+// The oldest first.
+// clang-format off
 #include "support/targets/sm_75.inc"
 #include "support/targets/sm_80.inc"
 #include "support/targets/sm_86.inc"
