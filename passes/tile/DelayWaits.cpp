@@ -42,10 +42,13 @@ int64_t registersLeft(FuncOp func, Block *block) {
 }
 
 /// Starts what a round loads itself before it waits for anything, as far as there are registers. Scalar code stands before all of it.
-void loadFirst(FuncOp func, Block *block) {
+/// Returns loads that addresses leave too few registers for, until the first products are issued.
+SmallVector<LoadOp> loadFirst(FuncOp func, Block *block) {
+  constexpr int64_t kAddresses = 8;
+  SmallVector<LoadOp> later;
   auto awaits = block->getOps<AwaitOp>();
   if (awaits.empty())
-    return;
+    return later;
   Operation *first = *awaits.begin();
   int64_t left = registersLeft(func, block);
   auto isAfter = [&](Value v) { return isInBlock(v, block) && first->isBeforeInBlock(v.getDefiningOp()); };
@@ -56,9 +59,13 @@ void loadFirst(FuncOp func, Block *block) {
     RankedTensorType type = load.getResult().getType();
     left -= type.getNumElements() * std::max<int64_t>(16, type.getElementTypeBitWidth()) / 32 / 4; // (of a warpgroup's columns a quarter)
     if (left < 0)
-      return;
-    load->moveBefore(first);
+      break;
+    if (left < kAddresses)
+      later.push_back(load);
+    else
+      load->moveBefore(first);
   }
+  return later;
 }
 
 /// Moves `wait`, and the releases of slots that stand behind it, to where its result is first needed.
@@ -89,9 +96,13 @@ void delayWaits(FuncOp func) {
         waits.push_back({wait, dot});
     if (waits.size() < 3)
       continue;
-    loadFirst(func, block);
+    SmallVector<LoadOp> later = loadFirst(func, block);
     for (auto [wait, dot] : waits)
       delay(wait);
+    Operation *first = *block->getOps<DotWaitOp>().begin();
+    for (LoadOp load : later)
+      if (first->isBeforeInBlock(load))
+        load->moveBefore(first);
     for (auto [wait, dot] : waits) { // those issued behind it may be in flight yet
       int64_t pending = 0;
       for (Operation *op = dot->getNextNode(); op != wait; op = op->getNextNode())
