@@ -39,6 +39,9 @@ public:
       if (from_.unit == "wgmma" || at("cluster") > 1) // of a product, or sharing an index out
         step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
     }
+    if (at("ahead")) // of a walk
+      for (bool up : {true, false})
+        step([&](LaunchRecord &r) { return scale(r, "ahead", up, 1, 16); });
     if (from_.unit == "simt")
       step([&](LaunchRecord &r) { return toggle(r, "peel"); });
     if (from_.unit == "simt" && rings) // of a product
