@@ -155,6 +155,10 @@ struct ChainCosts {
   int64_t mostStages = 4;       ///< slots beyond which copies are never what a round waits for
   int64_t mostWalkStages = 8;   ///< the same of a walk over one product
   int64_t largestInTile = 256;  ///< points of an index of a product's tile that are reduced in it
+  double partOverhead = 1.5;    ///< microseconds of a part of a walk from its first copy to its first product, and from its last one on
+  int64_t mostParts = 256;      ///< of a walk: one block merges them
+  int64_t partColumns = 256;    ///< of a round of a walk
+  double pointTerms = 256;      ///< of which chains are slower than products by what a point takes beside its terms
   int64_t leastPairs = 8; ///< of a long and a short tile, for each multiprocessor, for blocks to stay (docs/lab/2026-11-26-attention.md)
 };
 
@@ -196,12 +200,15 @@ struct ThreadCosts {
   int64_t leastStagedBytes = 2048; ///< of a tile: rows of biases and scales stay loads
   int64_t besideEarlyLoads = 64;   ///< registers beside accumulators and what is asked for early: addresses, an epilogue at work
   int64_t masks = 8;               ///< registers of a round's masks
+  int64_t addresses = 8;           ///< registers for addresses of what a round loads itself
+  int64_t manyAccesses = 16;       ///< of a launch, from which one vector a thread is enough
 };
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
   int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
   int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
   int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
   int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };

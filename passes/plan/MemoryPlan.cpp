@@ -12,19 +12,18 @@ using namespace mlir;
 namespace kernelc::te {
 
 /// Vectors of a thread: two, to have more bytes in flight; of many accesses one is enough, and NVRTC takes long for each.
-static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops) {
-  constexpr int64_t kMany = 16;
+static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t many) {
   int64_t accesses = int64_t(l.ops.size());
   for (int64_t ordinal : l.ops)
     ops[ordinal]->walk([&](ReadOp) { ++accesses; });
-  return accesses < kMany ? 2 : 1;
+  return accesses < many ? 2 : 1;
 }
 
 void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
   l.warps = 8;
-  int64_t left = l.warps * 32 * s.vector() * vectorsOf(l, ops_);
+  int64_t left = l.warps * 32 * s.vector() * vectorsOf(l, ops_, costs_.threads.manyAccesses);
   // Where reads and writes are contiguous along different indices (a
   // transposition), the tile is square in them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));

@@ -121,8 +121,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     halveK();
   // What is computed or masked on its way passes through registers, beside the 64 results of a thread.
   auto passing = [&] { return std::max(isCopied(c.a) && !c.isAMasked() ? 0 : bm * bk, isCopied(c.b) && !c.isBMasked() ? 0 : bn * bk); };
-  constexpr int64_t kPassing = 64;
-  while (!mma && tileK > 8 && passing() > kPassing * 32 * l.warps)
+  while (!mma && tileK > 8 && passing() > costs_.cores.passing * 32 * l.warps)
     halveK();
   int64_t fit = (target_.maxSharedPerBlock / blocks - 1024) / ((bm + bn) * bk * bytes);
   l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;

@@ -11,26 +11,24 @@ using namespace mlir;
 namespace kernelc::te {
 
 double timeOfColumn(double terms, const Target &target) {
-  // What a point takes beside its terms is what chains of 256 of them are slower by than products.
-  constexpr double kTerms = 256;
-  return target.costs->chains.tileRows * (terms / target.productRate + kTerms / target.chainRate - kTerms / target.productRate);
+  // What a point takes beside its terms is what chains of so many of them are slower by than products.
+  const double own = target.costs->chains.pointTerms;
+  return target.costs->chains.tileRows * (terms / target.productRate + own / target.chainRate - own / target.productRate);
 }
 
 WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double values, const Target &target) {
-  constexpr double kTile = 1.5;       // microseconds from a tile's first copy to its first product, and from its last one to its end
-  constexpr int64_t kMostParts = 256; // that one block merges
-  constexpr int64_t kColumns = 256;   // of a round
-  constexpr double kGain = 0.9;       // less is not worth another launch
+  const ChainCosts &costs = target.costs->chains;
+  constexpr double kGain = 0.9; // less is not worth another launch
   auto timeOf = [&](int64_t parts, double columns) {
     double merge = parts > 1 ? target.partRates.launch +
                                    2 * tilesOfRows * target.costs->chains.tileRows * double(parts) * values * 4 / target.partRates.memory
                              : 0;
-    return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + kTile) + merge;
+    return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + costs.partOverhead) + merge;
   };
   WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};
   double whole = best.time;
-  for (int64_t parts = 2; parts <= kMostParts && walked >= parts * kColumns; ++parts) {
-    int64_t chunk = llvm::alignTo(llvm::divideCeil(walked, parts), kColumns);
+  for (int64_t parts = 2; parts <= costs.mostParts && walked >= parts * costs.partColumns; ++parts) {
+    int64_t chunk = llvm::alignTo(llvm::divideCeil(walked, parts), costs.partColumns);
     double time = timeOf(llvm::divideCeil(walked, chunk), double(chunk));
     if (time < best.time && time < kGain * whole)
       best = {chunk, time};

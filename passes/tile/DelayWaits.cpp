@@ -44,13 +44,13 @@ int64_t registersLeft(FuncOp func, Block *block) {
 /// Starts what a round loads itself before it waits for anything, as far as there are registers. Scalar code stands before all of it.
 /// Returns loads that addresses leave too few registers for, until the first products are issued.
 SmallVector<LoadOp> loadFirst(FuncOp func, Block *block) {
-  constexpr int64_t kAddresses = 8;
   SmallVector<LoadOp> later;
   auto awaits = block->getOps<AwaitOp>();
   if (awaits.empty())
     return later;
   Operation *first = *awaits.begin();
-  int64_t left = registersLeft(func, block);
+  const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+  int64_t left = registersLeft(func, block), addresses = target ? target->costs->threads.addresses : 0;
   auto isAfter = [&](Value v) { return isInBlock(v, block) && first->isBeforeInBlock(v.getDefiningOp()); };
   for (LoadOp load : llvm::to_vector(block->getOps<LoadOp>())) {
     bool isOnlyRead = llvm::all_of(load.getBase().getUsers(), llvm::IsaPred<LoadOp, RingCopyOp>);
@@ -60,7 +60,7 @@ SmallVector<LoadOp> loadFirst(FuncOp func, Block *block) {
     left -= type.getNumElements() * std::max<int64_t>(16, type.getElementTypeBitWidth()) / 32 / 4; // (of a warpgroup's columns a quarter)
     if (left < 0)
       break;
-    if (left < kAddresses)
+    if (left < addresses)
       later.push_back(load);
     else
       load->moveBefore(first);
