@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVRTC with one option more in every compile, so that the tiers of compiling can be compared on whole programs: first_launch.py --bits.
 //

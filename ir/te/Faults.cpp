@@ -25,6 +25,20 @@ void setFaults(KernelOp kernel, ArrayRef<Fault> faults) {
     kernel->setAttr(kFaults, b.getArrayAttr(entries));
 }
 
+bool hasValidFaults(KernelOp kernel) {
+  Attribute all = kernel->getAttr(kFaults);
+  auto entries = dyn_cast_or_null<ArrayAttr>(all);
+  return !all || (entries && llvm::all_of(entries, [](Attribute entry) {
+                    auto fault = dyn_cast<DictionaryAttr>(entry);
+                    if (!fault || !fault.getAs<LocationAttr>("at") || !fault.getAs<StringAttr>("what"))
+                      return false;
+                    auto names = fault.getAs<ArrayAttr>("indices");
+                    auto lows = fault.getAs<AffineMapAttr>("lows"), extents = fault.getAs<AffineMapAttr>("extents");
+                    return names && lows && extents && llvm::all_of(names, llvm::IsaPred<StringAttr>) &&
+                           lows.getValue().getNumResults() == names.size() && extents.getValue().getNumResults() == names.size();
+                  }));
+}
+
 SmallVector<Fault> getFaults(KernelOp kernel) {
   SmallVector<Fault> faults;
   if (auto all = kernel->getAttrOfType<ArrayAttr>(kFaults))

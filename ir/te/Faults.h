@@ -22,6 +22,8 @@ struct Fault {
   mlir::AffineMap lows, extents; ///< over the sizes
 };
 
+/// Whether the kernel's record, if there is one, is well-formed.
+bool hasValidFaults(KernelOp kernel);
 void setFaults(KernelOp kernel, llvm::ArrayRef<Fault> faults);
 /// Those of the record, which is there if there are any.
 llvm::SmallVector<Fault> getFaults(KernelOp kernel);

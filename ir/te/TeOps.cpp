@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verifiers, printers and folds of the te ops. The labels [C1].. are those of the
 // op descriptions in TeOps.td.
+#include "ir/te/Faults.h"
 #include "ir/te/Te.h"
 
 #include "ir/te/Combiners.h"
@@ -80,6 +81,8 @@ LogicalResult KernelOp::verifyRegions() {
         getArgShape(arg) != getOutShape(i))
       return emitOpError() << "[C4] output " << i << " and the argument it updates differ in type or shape";
   }
+  if (!hasValidFaults(*this))
+    return emitOpError() << "[C9] 'faults' must be a list of records with 'at', 'what', 'indices', 'lows' and 'extents'";
   return verifyKernelBody(*this);
 }
 

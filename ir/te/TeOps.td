@@ -48,6 +48,8 @@ def Te_KernelOp : Te_Op<"kernel", [IsolatedFromAbove, Symbol,
     - [C8] `param_strides`, `param_alignment`, where a variant has them, have one entry per parameter
       (arguments, then outputs that update none): `unit`, or a map from the sizes to a stride per dim;
       1, 2, 4, 8 or 16 bytes.
+    - [C9] `faults`, where a kernel has a record of them, is a list of `at`, `what`, `indices`, `lows` and `extents`, the maps
+      with a result per index (ir/te/Faults.h).
 
     ```mlir
     te.kernel @scale sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]

@@ -90,12 +90,13 @@ TEST(ErrorBounds, EveryUnaryFunction) {
     int unbounded = checkBounds(rough, std::string(op) + " of approximate");
     bool domainLimited = std::string("acos acosh asin atanh log log10 log1p log2 rsqrt sqrt tan cosh sinh").find(op) != std::string::npos;
     EXPECT_LT(unbounded, domainLimited ? int(n) : int(n) / 10) << op;
-    // Exact input: the bound is a few ulps, not more.
+    // Exact input: the bound is a few ulps, not more, and for exponentials what flushing those below the normal numbers to zero is off by.
+    bool isExp = std::string(op) == "exp";
     for (size_t i = 0; i < exact.own.size(); ++i)
-      if (std::isfinite(exact.f64[i]) && std::isfinite(exact.bound[i]))
-        EXPECT_LE(exact.bound[i],
-                  (6 + (std::string(op) == "exp" ? std::fmin(std::fabs(x[i]), 128.0f) : 0)) * 0x1p-23 * std::fabs(exact.f64[i]) + 0x1p-145)
-            << op << " at " << x[i];
+      if (std::isfinite(exact.f64[i]) && std::isfinite(exact.bound[i])) {
+        double ulps = 6 + (isExp ? std::fmin(std::fabs(x[i]), 128.0f) : 0), flushed = isExp ? 0x1p-125 : 0x1p-145;
+        EXPECT_LE(exact.bound[i], ulps * 0x1p-23 * std::fabs(exact.f64[i]) + flushed) << op << " at " << x[i];
+      }
   }
 }
 
@@ -265,7 +266,7 @@ te.kernel @softmax sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] 
   Result r = runBoth(text, {m, n}, x, {m, n});
   EXPECT_EQ(checkBounds(r, "softmax"), 0);
   for (size_t i = 0; i < r.bound.size(); ++i)
-    EXPECT_LE(r.bound[i], 3e-5 * r.f64[i] + 1e-40) << i;
+    EXPECT_LE(r.bound[i], 3e-5 * r.f64[i] + 0x1p-125) << i; // (exponentials below the normal numbers may be zero)
 }
 
 } // namespace

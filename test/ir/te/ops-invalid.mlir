@@ -155,6 +155,17 @@ te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs 
   te.return %y : tensor<?xf32>
 }
 // -----
+// expected-error @+1 {{[C9] 'faults' must be a list of records with 'at', 'what', 'indices', 'lows' and 'extents'}}
+te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] attributes {faults = [{at = loc("f":1:1), what = "x leaves 0:N", indices = ["i"], extents = affine_map<()[s0] -> (s0)>}]} {
+^bb0(%x: tensor<?xf32>):
+  %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
+  ^bb0(%i: index):
+    %v = te.read %x[%i] : tensor<?xf32>
+    te.yield %v : f32
+  } {name = "y"} : tensor<?xf32>
+  te.return %y : tensor<?xf32>
+}
+// -----
 // expected-error @+1 {{[C8] 'param_alignment' must have one entry for each of the 2 parameters}}
 te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] attributes {param_alignment = array<i64: 16, 3>} {
 ^bb0(%x: tensor<?xf32>):
