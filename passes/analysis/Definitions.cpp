@@ -170,4 +170,16 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   return success();
 }
 
+Value cloneValue(Value v, IRMapping &mapping, OpBuilder &b) {
+  if (Value known = mapping.lookupOrNull(v))
+    return known;
+  Operation *op = v.getDefiningOp();
+  if (!op || isDomainOp(op) || isa<KernelOp>(op->getParentOp()))
+    return v;
+  for (Value operand : op->getOperands())
+    cloneValue(operand, mapping, b);
+  b.clone(*op, mapping);
+  return mapping.lookup(v);
+}
+
 } // namespace kernelc::te

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace kernelc::te {
@@ -17,5 +18,9 @@ ComputeOp findDefinition(ReadOp read);
 /// Replaces `read` of a definition, and the equal reads of its block, by the definition's body at its subscripts. Fails,
 /// and changes nothing, where a subscript has no spelling in arith.
 mlir::LogicalResult inlineRead(mlir::RewriterBase &rewriter, ReadOp read);
+
+/// Clones, at the builder's place, what a statement's body computes `v` from, as far as `mapping` does not say what stands for it. Values
+/// of the kernel stand for themselves.
+mlir::Value cloneValue(mlir::Value v, mlir::IRMapping &mapping, mlir::OpBuilder &b);
 
 } // namespace kernelc::te

@@ -6,6 +6,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -25,19 +26,6 @@ arith::MulFOp findRounded(Value factor) {
   if (!narrow || !narrow->hasOneUse() || !narrow.getType().isBF16() || !narrow.getIn().getType().isF32() || !narrow.getIn().hasOneUse())
     return nullptr;
   return narrow.getIn().getDefiningOp<arith::MulFOp>();
-}
-
-/// Clones what computes `v` before the builder's place.
-Value cloneValue(Value v, IRMapping &mapping, OpBuilder &b) {
-  if (Value known = mapping.lookupOrNull(v))
-    return known;
-  Operation *op = v.getDefiningOp();
-  if (!op || isDomainOp(op) || isa<KernelOp>(op->getParentOp()))
-    return v;
-  for (Value operand : op->getOperands())
-    cloneValue(operand, mapping, b);
-  b.clone(*op, mapping);
-  return mapping.lookup(v);
 }
 
 class Lifter {

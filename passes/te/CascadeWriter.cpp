@@ -5,6 +5,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
 #include "passes/analysis/Reduction.h"
 
 #include <limits>
@@ -14,19 +15,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 namespace {
-
-/// Clones what `v` is computed from in its block, as far as `mapping` does not say what stands for it.
-Value cloneValue(Value v, IRMapping &mapping, OpBuilder &b) {
-  if (Value known = mapping.lookupOrNull(v))
-    return known;
-  Operation *op = v.getDefiningOp();
-  if (!op || isDomainOp(op) || isa<KernelOp>(op->getParentOp()))
-    return v;
-  for (Value operand : op->getOperands())
-    cloneValue(operand, mapping, b);
-  b.clone(*op, mapping);
-  return mapping.lookup(v);
-}
 
 class CascadeWriter {
 public:
