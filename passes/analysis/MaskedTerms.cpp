@@ -226,4 +226,20 @@ Value MaskFinder::isSomewhereMasked(OpBuilder &b, const Mask &m, ValueRange para
   return masked;
 }
 
+void restrict(ReduceOp op, Mask &mask, Value lhs, Value rhs, OpBuilder &b) {
+  if (mask.constraint) {
+    IntegerSet set = IntegerSet::get(op.getNumDims(), op.getExtents().getNumSymbols(), mask.constraint->form, mask.constraint->isEquality);
+    return op.setCondition(intersect(op.getCondition(), set));
+  }
+  YieldOp yield = op.getYield();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(yield);
+  Location loc = mask.compare.getLoc();
+  arith::CmpIPredicate relation = mask.compare.getPredicate();
+  Value holds = arith::CmpIOp::create(b, loc, mask.masking ? arith::invertPredicate(relation) : relation, lhs, rhs);
+  if (Value condition = yield.getCondition())
+    holds = arith::AndIOp::create(b, loc, condition, holds);
+  yield.getConditionMutable().assign(holds);
+}
+
 } // namespace kernelc::te

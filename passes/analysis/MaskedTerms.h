@@ -62,4 +62,8 @@ private:
   ValueClasses identity_;
 };
 
+/// Makes `mask` a part of the domain of `op`, or of the condition of its `te.yield`: of `lhs` against `rhs`, what the mask compares as the
+/// body of `op` has it.
+void restrict(ReduceOp op, Mask &mask, mlir::Value lhs, mlir::Value rhs, mlir::OpBuilder &b);
+
 } // namespace kernelc::te

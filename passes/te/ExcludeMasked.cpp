@@ -86,7 +86,14 @@ private:
     if (result != op_.getResult())
       op_.getResult().replaceAllUsesExcept(result, sums);
     for (Mask &m : masks)
-      restrict(m);
+      if (m.constraint) {
+        restrict(op_, m, {}, {}, rewriter_);
+      } else {
+        Value lhs = m.compare.getLhs(), rhs = m.compare.getRhs();
+        rewriter_.setInsertionPoint(op_.getYield());
+        IRMapping copies = copiesOf({lhs, rhs});
+        restrict(op_, m, copies.lookup(lhs), copies.lookup(rhs), rewriter_);
+      }
   }
 
   /// Whether the condition of the sum says so already.
@@ -108,25 +115,6 @@ private:
       if (says.test(findSupport(factor, dims)))
         return false;
     return true;
-  }
-
-  /// Adds the mask to the condition of the sum.
-  void restrict(Mask &m) {
-    if (m.constraint) {
-      op_.setCondition(intersect(op_.getCondition(), IntegerSet::get(op_.getNumDims(), op_.getExtents().getNumSymbols(), m.constraint->form,
-                                                                     m.constraint->isEquality)));
-      return;
-    }
-    YieldOp yield = op_.getYield();
-    rewriter_.setInsertionPoint(yield);
-    IRMapping copies = copiesOf({m.compare.getLhs(), m.compare.getRhs()});
-    arith::CmpIPredicate relation = m.compare.getPredicate();
-    Value holds = arith::CmpIOp::create(rewriter_, m.compare.getLoc(), m.masking ? arith::invertPredicate(relation) : relation,
-                                        copies.lookup(m.compare.getLhs()), copies.lookup(m.compare.getRhs()));
-    if (Value condition = yield.getCondition())
-      holds = arith::AndIOp::create(rewriter_, m.compare.getLoc(), condition, holds);
-    YieldOp::create(rewriter_, yield.getLoc(), yield.getValues(), holds);
-    yield.erase();
   }
 
   /// Values of the copy's body, computed in the sum's own.

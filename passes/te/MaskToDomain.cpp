@@ -48,18 +48,6 @@ void decideByDomain(ReduceOp op) {
     decide(part, true, [&](OpOperand &use) { return !says.contains(use.getOwner()); });
 }
 
-/// Adds where the terms count, by data, to the condition of the body.
-void addCondition(OpBuilder &b, ReduceOp op, Mask &m) {
-  Location loc = m.compare.getLoc();
-  arith::CmpIPredicate relation = m.compare.getPredicate();
-  Value holds =
-      arith::CmpIOp::create(b, loc, m.masking ? arith::invertPredicate(relation) : relation, m.compare.getLhs(), m.compare.getRhs());
-  MutableOperandRange condition = op.getYield().getConditionMutable();
-  if (!condition.empty())
-    holds = arith::AndIOp::create(b, loc, condition[0].get(), holds);
-  condition.assign(holds);
-}
-
 void moveMasks(ReduceOp op) {
   decideByDomain(op);
   constexpr unsigned kMostComparisons = 64; // each costs a walk over the body
@@ -91,13 +79,7 @@ void moveMasks(ReduceOp op) {
     op.getResult().replaceAllUsesExcept(result, sums);
   // Every mask becomes a constraint of the domain, or a condition on data, and in the body an outcome.
   for (Mask &m : masks) {
-    if (m.bound) {
-      b.setInsertionPoint(op.getYield());
-      addCondition(b, op, m);
-    } else {
-      IntegerSet set = IntegerSet::get(op.getNumDims(), op.getExtents().getNumSymbols(), m.constraint->form, m.constraint->isEquality);
-      op.setCondition(intersect(op.getCondition(), set));
-    }
+    restrict(op, m, m.compare.getLhs(), m.compare.getRhs(), b);
     b.setInsertionPoint(m.compare);
     Value outcome = arith::ConstantOp::create(b, m.compare.getLoc(), b.getBoolAttr(!m.masking));
     m.compare.getResult().replaceAllUsesWith(outcome);
