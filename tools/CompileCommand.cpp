@@ -143,15 +143,6 @@ absl::Status checkFacts(const Settings &s, absl::Span<const Kernel> kernels) {
   return absl::OkStatus();
 }
 
-/// A module with nothing but that kernel.
-mlir::OwningOpRef<mlir::ModuleOp> isolate(mlir::ModuleOp module, const std::string &name) {
-  mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-  for (auto op : module.getOps<te::KernelOp>())
-    if (op.getSymName() == name)
-      one->push_back(op->clone());
-  return one;
-}
-
 /// The kernel at `stage` as MLIR text.
 absl::StatusOr<std::string> emitStage(Program &program, const Kernel &kernel, const VariantOptions &options, Stage stage,
                                       std::vector<std::string> &remarks) {

@@ -23,7 +23,6 @@
 using namespace mlir;
 
 namespace kernelc {
-namespace {
 
 te::KernelOp findKernel(ModuleOp module, const std::string &name) {
   for (auto kernel : module.getOps<te::KernelOp>())
@@ -31,6 +30,15 @@ te::KernelOp findKernel(ModuleOp module, const std::string &name) {
       return kernel;
   return {};
 }
+
+OwningOpRef<ModuleOp> isolate(ModuleOp module, const std::string &name) {
+  OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
+  if (te::KernelOp kernel = findKernel(module, name))
+    one->push_back(kernel->clone());
+  return one;
+}
+
+namespace {
 
 std::string str(Attribute a) { return cast<StringAttr>(a).getValue().str(); }
 
@@ -351,11 +359,10 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ", options.params.size()));
   // Only the kernel in question travels down the pipeline.
-  OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
   te::KernelOp source = findKernel(module, kernel.name);
   if (!source)
     return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
-  one->push_back(source->clone());
+  OwningOpRef<ModuleOp> one = isolate(module, kernel.name);
   SmallVector<te::StrideSize> strides;
   VariantOptions settled = options;
   OwningOpRef<ModuleOp> cu = runPasses(*one, settled, Stage::Cu, strides);

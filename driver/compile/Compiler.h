@@ -15,6 +15,10 @@
 
 namespace kernelc {
 
+namespace te {
+class KernelOp;
+}
+
 /// What a variant may assume of one size.
 struct SizeFact {
   int64_t divisor = 1;
@@ -32,6 +36,11 @@ struct VariantOptions {
   std::vector<ParamGuard> params;
   std::string name = "default";
 };
+
+/// The kernel of that name, or the first one where that is empty; null where there is none.
+te::KernelOp findKernel(mlir::ModuleOp module, const std::string &name);
+/// A module with a copy of that kernel of `module`, and nothing else; empty where there is none of the name.
+mlir::OwningOpRef<mlir::ModuleOp> isolate(mlir::ModuleOp module, const std::string &name);
 
 /// Where the pipeline stops.
 enum class Stage { Te, Plan, Tile, Layouts, Cu };

@@ -29,20 +29,6 @@ struct SlowLaunch {
   std::vector<te::LaunchPlan> next;
 };
 
-te::KernelOp findKernel(mlir::ModuleOp module, const std::string &name) {
-  for (auto op : module.getOps<te::KernelOp>())
-    if (op.getSymName() == name)
-      return op;
-  return {};
-}
-
-mlir::OwningOpRef<mlir::ModuleOp> isolate(mlir::ModuleOp module, const std::string &name) {
-  mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-  if (te::KernelOp op = findKernel(module, name))
-    one->push_back(op->clone());
-  return one;
-}
-
 /// A kernel's plans: what is tried in the place of the first one.
 class Choice {
 public:

@@ -64,10 +64,7 @@ absl::StatusOr<std::vector<LaunchReport>> JitKernel::reportPlan(const std::strin
   std::vector<std::string> ignored;
   absl::Status status = impl_->program->withModule(
       [&](mlir::ModuleOp module) -> absl::Status {
-        mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-        for (auto op : module.getOps<te::KernelOp>())
-          if (op.getSymName() == signature.name)
-            one->push_back(op->clone());
+        mlir::OwningOpRef<mlir::ModuleOp> one = isolate(module, signature.name);
         mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*one, options, Stage::Plan);
         if (!planned)
           return absl::InternalError("the kernel cannot be planned");

@@ -30,10 +30,7 @@ absl::StatusOr<Planned> plan(JitKernel &kernel, const std::string &target, absl:
   Planned result;
   SchedulePoint &point = result.point;
   absl::Status ran = kernel.program().withModule([&](mlir::ModuleOp module) -> absl::Status {
-    mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-    for (auto op : module.getOps<te::KernelOp>())
-      if (op.getSymName() == signature.name)
-        one->push_back(op->clone());
+    mlir::OwningOpRef<mlir::ModuleOp> one = isolate(module, signature.name);
     mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*one, options, Stage::Plan);
     if (!planned)
       return absl::InternalError("the kernel cannot be planned");

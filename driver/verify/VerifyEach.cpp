@@ -38,10 +38,7 @@ absl::StatusOr<std::vector<PassVerdict>> verifyPasses(JitKernel &kernel, absl::S
   std::vector<PassVerdict> verdicts;
   absl::Status status = kernel.program().withModule([&](mlir::ModuleOp module) -> absl::Status {
     OneThread oneThread(module.getContext());
-    mlir::OwningOpRef<mlir::ModuleOp> one = mlir::ModuleOp::create(module.getLoc());
-    for (auto source : module.getOps<te::KernelOp>())
-      if (source.getSymName() == signature.name)
-        one->push_back(source->clone());
+    mlir::OwningOpRef<mlir::ModuleOp> one = isolate(module, signature.name);
     te::KernelOp source = *one->getOps<te::KernelOp>().begin();
     auto created = PassVerifier::create(source, signature, std::move(calls), {.runCu = options.runCu}, kernel.threadPool());
     if (!created.ok())
