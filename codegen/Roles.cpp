@@ -5,6 +5,7 @@
 #include "ir/cu/Cu.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -14,15 +15,10 @@ namespace kernelc::codegen {
 
 namespace {
 
-std::optional<int64_t> constantOf(Value v) {
-  APInt c;
-  return matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
-}
-
 /// `lane_div_4`, `S_mod_T`; `otherwise` where an operand has no name.
 std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
   std::string before = cu::findName(x.getLoc()).str(), after = cu::findName(y.getLoc()).str();
-  if (auto c = constantOf(y))
+  if (auto c = getConstantIntValue(y))
     after = *c < 0 ? "" : std::to_string(*c);
   constexpr size_t kLongest = 20; // more is no help
   bool tells = !before.empty() && !after.empty() && before.size() + after.size() <= kLongest;
@@ -32,8 +28,8 @@ std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
 /// (x + y - 1) / y
 Value roundedUp(arith::DivSIOp quotient) {
   auto sum = quotient.getLhs().getDefiningOp<arith::AddIOp>();
-  auto by = constantOf(quotient.getRhs());
-  return sum && by && *by > 1 && constantOf(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
+  auto by = getConstantIntValue(quotient.getRhs());
+  return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
 }
 
 std::string roleOfIndex(Operation *op) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/cu/Access.h"
 
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -13,11 +13,6 @@ namespace {
 int64_t bytesOf(Value memory) {
   Type element = cast<MemRefType>(memory.getType()).getElementType();
   return element.isIndex() ? 8 : std::max(8u, element.getIntOrFloatBitWidth()) / 8;
-}
-
-std::optional<int64_t> constantOf(Value v) {
-  APInt c;
-  return matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
 }
 
 bool isDefinedIn(Value v, Operation *op) {
@@ -139,7 +134,7 @@ bool SharedAccesses::mayMeet(unsigned first, Age age, unsigned second) {
 //===----------------------------------------------------------------------===//
 
 void SharedAccesses::decompose(Value v, int64_t factor, Operation *user, bool fully, Form &form) {
-  if (auto c = constantOf(v)) {
+  if (auto c = getConstantIntValue(v)) {
     form.constant += factor * *c;
     return;
   }
@@ -153,7 +148,7 @@ void SharedAccesses::decompose(Value v, int64_t factor, Operation *user, bool fu
   }
   if (!whole && isa<arith::MulIOp>(op))
     for (unsigned i : {0, 1})
-      if (auto c = constantOf(op->getOperand(i)))
+      if (auto c = getConstantIntValue(op->getOperand(i)))
         return decompose(op->getOperand(1 - i), factor * *c, user, fully, form);
   for (auto &[value, f] : form.terms)
     if (value == v) {
@@ -172,7 +167,7 @@ SharedAccesses::Difference SharedAccesses::subtract(Value x, Operation *user, Ag
   for (auto [v, f] : a.terms) {
     bool isNow = !age.loop || !isDefinedIn(v, age.loop);
     if (age.loop && age.previous && v == age.loop.getInductionVar())
-      if (auto step = constantOf(age.loop.getStep())) {
+      if (auto step = getConstantIntValue(age.loop.getStep())) {
         d.constant -= f * *step;
         isNow = true;
       }
@@ -203,7 +198,7 @@ bool SharedAccesses::isApart(const SharedAccess &a, Age age, const SharedAccess 
   int64_t slot = 0;
   auto slots = [&](Value v) -> std::optional<int64_t> {
     auto rem = v.getDefiningOp<arith::RemSIOp>();
-    std::optional<int64_t> count = rem ? constantOf(rem.getRhs()) : std::nullopt;
+    std::optional<int64_t> count = rem ? getConstantIntValue(rem.getRhs()) : std::nullopt;
     return count.value_or(0) > 0 && threads_.isUniform(v) && ranges_.of(v).isNonNegative() ? count : std::nullopt;
   };
   for (auto &[v, f, ofFirst] : d.left) {
@@ -231,7 +226,8 @@ bool SharedAccesses::isApart(const SharedAccess &a, Age age, const SharedAccess 
 
 static bool isConstantLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
-  return loop && constantOf(loop.getLowerBound()) && constantOf(loop.getUpperBound()) && constantOf(loop.getStep()).value_or(0) > 0;
+  return loop && getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound()) &&
+         getConstantIntValue(loop.getStep()).value_or(0) > 0;
 }
 
 bool SharedAccesses::isOneThreadEach(const SharedAccess &a, scf::ForOp loop) {
@@ -262,7 +258,8 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
       if (!isConstantLoop(inner))
         return false;
-      int64_t from = *constantOf(inner.getLowerBound()), to = *constantOf(inner.getUpperBound()), step = *constantOf(inner.getStep());
+      int64_t from = *getConstantIntValue(inner.getLowerBound()), to = *getConstantIntValue(inner.getUpperBound()),
+              step = *getConstantIntValue(inner.getStep());
       variables.push_back({from, to, step});
       function.addVariable(inner.getInductionVar());
       __int128 rounds = (__int128(to) - from + step - 1) / step;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/cu/AlikeParts.h"
 
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -80,10 +80,7 @@ std::optional<Progression> findProgression(ArrayRef<int64_t> numbers) {
   return std::nullopt;
 }
 
-static std::optional<int64_t> numberOf(Value v) {
-  APInt c;
-  return v.getType().isIndex() && matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
-}
+static std::optional<int64_t> numberOf(Value v) { return v.getType().isIndex() ? getConstantIntValue(v) : std::nullopt; }
 
 Sum sumOf(Value v) {
   if (std::optional<int64_t> number = numberOf(v))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-flatten: see Passes.td.
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 
 using namespace mlir;
@@ -11,15 +11,10 @@ namespace kernelc {
 
 namespace {
 
-std::optional<int64_t> constantOf(Value v) {
-  APInt c;
-  return matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
-}
-
 /// The rounds of a loop that counts from 0 by ones and carries nothing.
 std::optional<int64_t> findCount(scf::ForOp loop) {
-  bool counts = loop.getInitArgs().empty() && constantOf(loop.getLowerBound()) == 0 && constantOf(loop.getStep()) == 1;
-  return counts ? constantOf(loop.getUpperBound()) : std::nullopt;
+  bool counts = loop.getInitArgs().empty() && getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1;
+  return counts ? getConstantIntValue(loop.getUpperBound()) : std::nullopt;
 }
 
 /// The loop that is all there is in `outer`, beside index arithmetic.
@@ -40,7 +35,7 @@ std::optional<SmallVector<Operation *>> findNumbers(scf::ForOp outer, scf::ForOp
   Value x = outer.getInductionVar(), y = inner.getInductionVar();
   auto isStart = [&](Value v) {
     auto product = v.getDefiningOp<arith::MulIOp>();
-    return product && product.getLhs() == x && constantOf(product.getRhs()) == count;
+    return product && product.getLhs() == x && getConstantIntValue(product.getRhs()) == count;
   };
   for (Operation *user : x.getUsers())
     if (user->getNumResults() != 1 || !isStart(user->getResult(0)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-unroll: see Passes.td.
-#include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "support/Target.h"
 #include "llvm/ADT/SetVector.h"
@@ -14,14 +14,10 @@ namespace kernelc {
 
 namespace {
 
-std::optional<int64_t> constantOf(Value v) {
-  APInt c;
-  return matchPattern(v, m_ConstantInt(&c)) ? std::optional(c.getSExtValue()) : std::nullopt;
-}
-
 /// How often a loop goes round; nothing when only the launch knows.
 std::optional<int64_t> findTrips(scf::ForOp loop) {
-  auto from = constantOf(loop.getLowerBound()), to = constantOf(loop.getUpperBound()), step = constantOf(loop.getStep());
+  auto from = getConstantIntValue(loop.getLowerBound()), to = getConstantIntValue(loop.getUpperBound()),
+       step = getConstantIntValue(loop.getStep());
   if (!from || !to || !step || *step <= 0)
     return std::nullopt;
   __int128 trips = (__int128(*to) - *from + *step - 1) / *step;
@@ -156,7 +152,7 @@ private:
     }
     if (carriesProducts(loop) || waitsForCopies(loop)) {
       loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
-      if (constantOf(loop.getUpperBound())) {
+      if (getConstantIntValue(loop.getUpperBound())) {
         OpBuilder before(loop);
         loop.setUpperBound(cu::OpaqueOp::create(before, loop.getLoc(), loop.getUpperBound()));
       }
