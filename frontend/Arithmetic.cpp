@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/Elaborate.h"
+#include "support/FloorDivide.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -12,14 +13,6 @@ namespace {
 
 /// Integers beyond this stay out of the index algebra, where they could overflow.
 constexpr unsigned kMaxAffineHeight = 48;
-
-int64_t floorDiv(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0;
-  if (b == -1)
-    return int64_t(0 - uint64_t(a));
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
 
 /// Conditions of more parts are not turned round by 'not': those of functions may share parts many times.
 constexpr int kMaxTurnedRound = 32;
@@ -60,8 +53,8 @@ std::optional<Wide> evaluateWrapping(Node::Kind kind, int64_t a, int64_t b) {
   case Node::Add: return Wide(a) + b;
   case Node::Sub: return Wide(a) - b;
   case Node::Mul: return Wide(a) * b;
-  case Node::FloorDiv: return b == -1 ? -Wide(a) : Wide(floorDiv(a, b));
-  case Node::Mod: return b == 0 || b == -1 ? Wide(0) : Wide(a) - Wide(floorDiv(a, b)) * b;
+  case Node::FloorDiv: return b == -1 ? -Wide(a) : Wide(floorDivide(a, b));
+  case Node::Mod: return b == 0 || b == -1 ? Wide(0) : Wide(a) - Wide(floorDivide(a, b)) * b;
   case Node::BitAnd: return Wide(a & b);
   case Node::BitOr: return Wide(a | b);
   case Node::BitXor: return Wide(a ^ b);

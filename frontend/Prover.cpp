@@ -6,6 +6,7 @@
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
+#include "support/FloorDivide.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,14 +17,6 @@ namespace {
 
 /// Assumptions beyond this many are not used: fewer facts prove less, never something wrong.
 constexpr size_t kMaxAssumed = 384;
-
-int64_t floorDivide(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0;
-  if (b == -1)
-    return int64_t(0 - uint64_t(a));
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
 
 } // namespace
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "frontend/IndexModel.h"
+#include "support/FloorDivide.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -108,14 +109,6 @@ Number castNumber(const Number &v, Ty from, ElementType to, Ty type) {
   else
     r.i = wrapped(wrappedTo(v.i, to), type);
   return r;
-}
-
-int64_t floorDivide(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0;
-  if (b == -1)
-    return int64_t(0 - uint64_t(a));
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
 int64_t integerBinary(Node::Kind kind, int64_t a, int64_t b, Ty type) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "support/FloorDivide.h"
 
 namespace kernelc {
 namespace {
@@ -15,8 +16,7 @@ struct Term {
   int64_t coefficient, low, high;
 };
 
-int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
+int64_t ceilDiv(int64_t a, int64_t b) { return -floorDivide(-a, b); }
 
 /// Is there a choice of x's with the sum of the terms in [low, high]? Depth-first,
 /// largest coefficient first: for nested strides only a value or two of each x can
@@ -60,7 +60,7 @@ private:
       return true;
     const Term &t = terms_[i];
     int64_t from = std::max(t.low, ceilDiv(low - restHigh_[i + 1], t.coefficient));
-    int64_t to = std::min(t.high, floorDiv(high - restLow_[i + 1], t.coefficient));
+    int64_t to = std::min(t.high, floorDivide(high - restLow_[i + 1], t.coefficient));
     for (int64_t x = from; x <= to; ++x)
       if (search(i + 1, low - t.coefficient * x, high - t.coefficient * x))
         return true;

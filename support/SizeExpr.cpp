@@ -4,19 +4,13 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "support/FloorDivide.h"
 #include "support/Saturating.h"
 
 namespace kernelc {
 namespace {
 
-int64_t floorDiv(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0;
-  if (b == -1)
-    return subSaturated(0, a);
-  int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
+int64_t floorDiv(int64_t a, int64_t b) { return b == -1 ? subSaturated(0, a) : floorDivide(a, b); }
 
 int64_t floorMod(int64_t a, int64_t b) {
   if (b == 0 || b == -1)
