@@ -117,48 +117,53 @@ IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, Arr
   return IntegerSetAttr::get(IntegerSet::get(domain.size(), kernel.sizes.size(), exprs, eqs));
 }
 
+KernelEmitter::DomainParts KernelEmitter::prepare(ArrayRef<Node *> conditions, ArrayRef<Node *> values, ArrayRef<IndexVar *> domain,
+                                                  SmallVector<Constraint> affine) {
+  DomainParts parts;
+  parts.affine = std::move(affine);
+  for (Node *c : conditions)
+    splitCondition(c, parts.affine, parts.data);
+  for (Node *c : parts.data)
+    hoist(c, domain, parts.reductions);
+  for (Node *v : values)
+    hoist(v, domain, parts.reductions);
+  return parts;
+}
+
+SmallVector<AffineExpr> KernelEmitter::extentsOf(ArrayRef<IndexVar *> domain) {
+  return llvm::map_to_vector(domain, [](IndexVar *v) { return v->extent; });
+}
+
+ArrayAttr KernelEmitter::namesOf(ArrayRef<IndexVar *> domain) {
+  return builder.getArrayAttr(llvm::map_to_vector(domain, [&](IndexVar *v) -> Attribute { return builder.getStringAttr(v->name); }));
+}
+
+Block *KernelEmitter::openBody(Region &region, ArrayRef<IndexVar *> domain) {
+  SmallVector<Location> locations = llvm::map_to_vector(domain, [&](IndexVar *v) { return location(v->loc, v->name); });
+  return builder.createBlock(&region, {}, SmallVector<Type>(domain.size(), builder.getIndexType()), locations);
+}
+
 Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, StringRef name, ElementType element) {
   SmallVector<IndexVar *> named(outer); // as the text has them
   named.append(reduce->vars.begin(), reduce->vars.end());
-  SmallVector<Constraint> affine;
-  SmallVector<Node *> data;
   SmallVector<IndexVar *> domain(named);
   if (reduce->givesPosition() && reduce->vars.size() > 1) {
     domain.truncate(outer.size());
     domain.push_back(joinIndices(reduce));
   }
+  SmallVector<Constraint> affine;
   for (AffineExpr e : reduce->rangeConditions)
     affine.push_back({e, false});
-  for (Node *c : reduce->conditions)
-    splitCondition(c, affine, data);
-  RegionEmitter::Reductions reductions;
-  for (Node *c : data)
-    hoist(c, named, reductions);
-  hoist(reduce->ops[0], named, reductions);
-
-  SmallVector<AffineExpr> extents;
-  SmallVector<Attribute> names;
-  SmallVector<Location> argLocs;
-  for (IndexVar *v : domain) {
-    extents.push_back(v->extent);
-    names.push_back(builder.getStringAttr(v->name));
-    argLocs.push_back(location(v->loc, v->name));
-  }
-  ArrayRef<AffineExpr> shape = ArrayRef(extents).take_front(outer.size());
-  auto type = tensorType(shape, storageType(element));
+  DomainParts parts = prepare(reduce->conditions, reduce->ops[0], named, std::move(affine));
+  auto type = tensorType(extentsOf(outer), storageType(element));
   auto op = te::ReduceOp::create(builder, location(reduce->loc, name), type, te::CombinerAttr::get(builder.getContext(), reduce->combiner),
-                                 builder.getArrayAttr(names), builder.getI64IntegerAttr(outer.size()),
-                                 AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, domain), Value(), AffineMapAttr(),
-                                 AffineMapAttr(), name.empty() ? StringAttr() : builder.getStringAttr(name));
-  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(domain.size(), builder.getIndexType()), argLocs);
-  RegionEmitter region(*this, builder, domain, block->getArguments(), reductions);
+                                 namesOf(domain), builder.getI64IntegerAttr(outer.size()), AffineMapAttr::get(sizesMap(extentsOf(domain))),
+                                 conditionSet(parts.affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
+                                 name.empty() ? StringAttr() : builder.getStringAttr(name));
+  Block *block = openBody(op.getBody(), domain);
+  RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);
   Value value = region.emit(reduce->ops[0]);
-  Value condition;
-  for (Node *c : data) {
-    Value v = region.emit(c);
-    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
-  }
-  te::YieldOp::create(builder, location(reduce->loc), ValueRange{value}, condition);
+  te::YieldOp::create(builder, location(reduce->loc), ValueRange{value}, region.emitAll(parts.data));
   builder.setInsertionPointAfter(op);
   return op.getResult();
 }
@@ -217,39 +222,19 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
   Tensor *t = s.target;
   const ScatterForm &form = *s.scatter;
   SmallVector<IndexVar *> vars(s.vars);
-  SmallVector<Constraint> affine;
-  SmallVector<Node *> data;
-  for (Node *c : s.conditions)
-    splitCondition(c, affine, data);
-  RegionEmitter::Reductions reductions;
-  for (Node *c : data)
-    hoist(c, vars, reductions);
-  hoist(form.term, vars, reductions);
+  DomainParts parts = prepare(s.conditions, form.term, vars);
   Value init = t->value ? emitConverted(t->value, t->element, form.element, t, s.loc) : emitFill(t, form.element, s.fill, s.loc);
-  SmallVector<AffineExpr> extents;
-  SmallVector<Attribute> names;
-  SmallVector<Location> argLocs;
-  for (IndexVar *v : vars) {
-    extents.push_back(v->extent);
-    names.push_back(builder.getStringAttr(v->name));
-    argLocs.push_back(location(v->loc, v->name));
-  }
   auto kind = form.kind ? te::CombinerAttr::get(builder.getContext(), *form.kind) : te::CombinerAttr();
-  auto op = te::ScatterOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(form.element)), kind,
-                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, vars), init,
+  auto op = te::ScatterOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(form.element)), kind, namesOf(vars),
+                                  AffineMapAttr::get(sizesMap(extentsOf(vars))), conditionSet(parts.affine, vars), init,
                                   AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
                                   form.guarded ? builder.getUnitAttr() : UnitAttr(), form.anyOrder ? builder.getUnitAttr() : UnitAttr());
-  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
-  RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
+  Block *block = openBody(op.getBody(), vars);
+  RegionEmitter region(*this, builder, vars, block->getArguments(), parts.reductions);
   SmallVector<Value> yielded = {region.emitStored(form.term, form.element)};
   for (Node *n : s.subscripts)
     yielded.push_back(region.emitIndex(n));
-  Value condition;
-  for (Node *c : data) {
-    Value v = region.emit(c);
-    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
-  }
-  te::YieldOp::create(builder, location(s.loc), yielded, condition);
+  te::YieldOp::create(builder, location(s.loc), yielded, region.emitAll(parts.data));
   builder.setInsertionPointAfter(op);
   t->value = emitConverted(op.getResult(), form.element, t->element, t, s.loc);
 }
@@ -275,25 +260,10 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
     t->value = emitReduce(value, vars, t->name, t->element);
     return;
   }
-  SmallVector<Constraint> affine;
-  SmallVector<Node *> data;
-  for (Node *c : s.conditions)
-    splitCondition(c, affine, data);
-  RegionEmitter::Reductions reductions;
-  for (Node *c : data)
-    hoist(c, vars, reductions);
-  hoist(value, vars, reductions);
+  DomainParts parts = prepare(s.conditions, value, vars);
   Value init = s.whole ? Value() : t->value;
   if (!s.whole && !init && s.fill)
     init = emitFill(t, s.fill, s.loc);
-  SmallVector<AffineExpr> extents;
-  SmallVector<Attribute> names;
-  SmallVector<Location> argLocs;
-  for (IndexVar *v : vars) {
-    extents.push_back(v->extent);
-    names.push_back(builder.getStringAttr(v->name));
-    argLocs.push_back(location(v->loc, v->name));
-  }
   AffineMapAttr outMap, shape;
   if (!s.whole) {
     SmallVector<AffineExpr> subs;
@@ -302,19 +272,14 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
     outMap = AffineMapAttr::get(AffineMap::get(vars.size(), kernel.sizes.size(), subs, builder.getContext()));
     shape = AffineMapAttr::get(sizesMap(t->dims));
   }
-  auto op = te::ComputeOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)),
-                                  builder.getArrayAttr(names), AffineMapAttr::get(sizesMap(extents)), conditionSet(affine, vars), init,
-                                  outMap, shape, builder.getStringAttr(t->name),
+  auto op = te::ComputeOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)), namesOf(vars),
+                                  AffineMapAttr::get(sizesMap(extentsOf(vars))), conditionSet(parts.affine, vars), init, outMap, shape,
+                                  builder.getStringAttr(t->name),
                                   !s.whole && !init && (s.completed || !s.conditions.empty()) ? builder.getUnitAttr() : UnitAttr());
-  Block *block = builder.createBlock(&op.getBody(), {}, SmallVector<Type>(vars.size(), builder.getIndexType()), argLocs);
-  RegionEmitter region(*this, builder, vars, block->getArguments(), reductions);
+  Block *block = openBody(op.getBody(), vars);
+  RegionEmitter region(*this, builder, vars, block->getArguments(), parts.reductions);
   Value result = region.emitStored(value, t->element);
-  Value condition;
-  for (Node *c : data) {
-    Value v = region.emit(c);
-    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
-  }
-  te::YieldOp::create(builder, location(s.loc), ValueRange{result}, condition);
+  te::YieldOp::create(builder, location(s.loc), ValueRange{result}, region.emitAll(parts.data));
   builder.setInsertionPointAfter(op);
   t->value = op.getResult();
 }

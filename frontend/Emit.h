@@ -23,6 +23,8 @@ public:
       : parent(parent), builder(builder), domain(domain), args(args.begin(), args.end()), reductions(reductions) {}
 
   mlir::Value emit(Node *n);
+  /// Whether all of them hold; null where there is none.
+  mlir::Value emitAll(llvm::ArrayRef<Node *> conditions);
   /// The value as `element` is stored.
   mlir::Value emitStored(Node *n, ElementType element);
   mlir::Value emitIndex(Node *n); ///< an index-typed value
@@ -82,8 +84,21 @@ private:
   /// The same of a reducer of the program: an op with a result per field.
   te::FoldOp emitFold(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name);
   void fillCombine(te::FoldOp op, Node *reduce);
+  /// What a domain op is made of, beside the values that its region computes.
+  struct DomainParts {
+    llvm::SmallVector<Constraint> affine; ///< conditions for its integer set
+    llvm::SmallVector<Node *> data;       ///< the others, for its region
+    RegionEmitter::Reductions reductions; ///< nested in these and in the values
+  };
+  /// The parts of an op over `domain` with `conditions`, beside `affine`, whose region computes `values`.
+  DomainParts prepare(llvm::ArrayRef<Node *> conditions, llvm::ArrayRef<Node *> values, llvm::ArrayRef<IndexVar *> domain,
+                      llvm::SmallVector<Constraint> affine = {});
   /// Nested reductions of `n` become ops of their own before the region's op.
   void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
+  static llvm::SmallVector<mlir::AffineExpr> extentsOf(llvm::ArrayRef<IndexVar *> domain);
+  mlir::ArrayAttr namesOf(llvm::ArrayRef<IndexVar *> domain);
+  /// A block in `region`, with an argument for each index of `domain`; the builder then stands in it.
+  mlir::Block *openBody(mlir::Region &region, llvm::ArrayRef<IndexVar *> domain);
   mlir::Value emitFill(Tensor *t, Node *value, Loc loc) { return emitFill(t, t->element, value, loc); }
   mlir::Value emitFill(Tensor *t, ElementType element, Node *value, Loc loc);
   /// A pointwise statement over the elements of `t`, of type `element`: `value(region, indices)`.

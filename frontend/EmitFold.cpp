@@ -24,52 +24,33 @@ te::FoldOp KernelEmitter::emitFold(Node *reduce, ArrayRef<IndexVar *> outer, Str
     AffineExpr gap = builder.getAffineDimExpr(j.id) - builder.getAffineDimExpr(k->id);
     affine.push_back({reduce->isReverse ? -gap : gap, false});
   }
-  SmallVector<Node *> data;
   for (AffineExpr e : reduce->rangeConditions)
     affine.push_back({e, false});
-  for (Node *c : reduce->conditions)
-    splitCondition(c, affine, data);
-  RegionEmitter::Reductions reductions;
-  for (Node *c : data)
-    hoist(c, domain, reductions);
-  for (Node *field : reduce->ops)
-    hoist(field, domain, reductions);
-  SmallVector<AffineExpr> extents;
-  SmallVector<Attribute> names, identity;
-  SmallVector<Location> argLocs;
-  for (IndexVar *v : domain) {
-    extents.push_back(v->extent);
-    names.push_back(builder.getStringAttr(v->name));
-    argLocs.push_back(location(v->loc, v->name));
-  }
+  DomainParts parts = prepare(reduce->conditions, reduce->ops, domain, std::move(affine));
+  SmallVector<Attribute> identity;
   SmallVector<Type> types;
   SmallVector<int64_t> fields;
   for (size_t k = 0; k < form.types.size(); ++k) {
     ElementType element = form.heldAs(k);
     if (!reduce->scanned || int64_t(k) == reduce->intValue) {
-      types.push_back(tensorType(ArrayRef(extents).take_front(outer.size()), storageType(element)));
+      types.push_back(tensorType(extentsOf(outer), storageType(element)));
       fields.push_back(int64_t(k));
     }
     identity.push_back(evaluateConstant(form.identity[k], storageType(element)));
   }
   const Laws &laws = reduce->laws;
-  auto op = te::FoldOp::create(builder, location(reduce->loc, name), types, builder.getArrayAttr(names), outer.size(), sizesMap(extents),
-                               conditionSet(affine, domain), builder.getArrayAttr(identity), fields, laws.isMonoid(),
+  auto op = te::FoldOp::create(builder, location(reduce->loc, name), types, namesOf(domain), outer.size(), sizesMap(extentsOf(domain)),
+                               conditionSet(parts.affine, domain), builder.getArrayAttr(identity), fields, laws.isMonoid(),
                                laws.isMonoid() && laws.commutative, reduce->scanned && reduce->isReverse,
                                builder.getStringAttr(name.empty() ? form.def->name : name));
   if (!reduce->lawText.empty())
     op->setAttr(te::kLawText, builder.getStringAttr(reduce->lawText));
-  Block *block = builder.createBlock(&op.getElement(), {}, SmallVector<Type>(domain.size(), builder.getIndexType()), argLocs);
-  RegionEmitter region(*this, builder, domain, block->getArguments(), reductions);
+  Block *block = openBody(op.getElement(), domain);
+  RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);
   SmallVector<Value> values;
   for (auto [k, field] : llvm::enumerate(reduce->ops))
     values.push_back(region.emitStored(field, reduce->scanned ? elementOf(field->type) : form.heldAs(k)));
-  Value condition;
-  for (Node *c : data) {
-    Value v = region.emit(c);
-    condition = condition ? arith::AndIOp::create(builder, location(c->loc), condition, v).getResult() : v;
-  }
-  te::YieldOp::create(builder, location(reduce->loc), values, condition);
+  te::YieldOp::create(builder, location(reduce->loc), values, region.emitAll(parts.data));
   fillCombine(op, reduce);
   builder.setInsertionPointAfter(op);
   folds.push_back({reduce, SmallVector<IndexVar *>(outer), op});

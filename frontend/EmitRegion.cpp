@@ -17,6 +17,15 @@ Value RegionEmitter::argOf(IndexVar *v) {
 
 Value RegionEmitter::indexConstant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(builder, loc, v); }
 
+Value RegionEmitter::emitAll(ArrayRef<Node *> conditions) {
+  Value all;
+  for (Node *c : conditions) {
+    Value v = emit(c);
+    all = all ? arith::AndIOp::create(builder, parent.location(c->loc), all, v).getResult() : v;
+  }
+  return all;
+}
+
 Value RegionEmitter::emit(Node *n) {
   // Along first operands by a loop: chains of one operator are deep only there.
   SmallVector<Node *> spine;
