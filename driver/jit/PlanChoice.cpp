@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/compile/CacheKeys.h"
+#include "driver/compile/PlanKernel.h"
 #include "passes/plan/RankedPlans.h"
 #include "support/ArtifactJson.h"
 
@@ -91,19 +92,20 @@ private:
   absl::Status findSlow(const VariantCode &code) {
     const Variant &variant = first_.variants[0];
     return program_.withModule([&](mlir::ModuleOp module) -> absl::Status {
-      mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*isolate(module, first_.name), options_, Stage::Plan);
-      te::KernelOp op = planned ? findKernel(*planned, first_.name) : te::KernelOp();
-      mlir::FailureOr<te::KernelPlan> plan = op ? te::getPlan(op) : mlir::FailureOr<te::KernelPlan>();
-      if (mlir::failed(plan) || plan->launches.size() != variant.launches.size())
-        return absl::InternalError("the kernel has no plan");
+      absl::StatusOr<PlannedKernel> planned = planKernel(module, first_.name, options_);
+      if (!planned.ok())
+        return planned.status();
+      const std::vector<te::LaunchPlan> &launches = planned->plan.launches;
+      if (launches.size() != variant.launches.size())
+        return absl::InternalError("the plan has other launches than the kernel");
       for (size_t i = 0; i < variant.launches.size(); ++i) {
-        const te::LaunchPlan &l = plan->launches[i];
+        const te::LaunchPlan &l = launches[i];
         Slowness why = slownessOf(code, variant.launches[i].entry);
-        if (why.weight() > 0 && !te::isScheduledFromOutside(op, options_.target, l.name))
-          slow_.push_back({l.name, std::move(why), te::rankBehind(op, l)});
+        if (why.weight() > 0 && !te::isScheduledFromOutside(planned->kernel, options_.target, l.name))
+          slow_.push_back({l.name, std::move(why), te::rankBehind(planned->kernel, l)});
       }
       for (SlowLaunch &s : slow_)
-        for (const te::LaunchPlan &l : plan->launches)
+        for (const te::LaunchPlan &l : launches)
           if (l.name == s.name)
             firsts_.push_back(l);
       return absl::OkStatus();

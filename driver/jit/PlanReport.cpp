@@ -2,6 +2,7 @@
 #include "driver/jit/PlanReport.h"
 
 #include "absl/strings/str_cat.h"
+#include "driver/compile/PlanKernel.h"
 #include "driver/jit/JitKernelImpl.h"
 #include "passes/plan/LaunchTime.h"
 #include "passes/plan/RankedPlans.h"
@@ -64,32 +65,28 @@ absl::StatusOr<std::vector<LaunchReport>> JitKernel::reportPlan(const std::strin
   std::vector<std::string> ignored;
   absl::Status status = impl_->program->withModule(
       [&](mlir::ModuleOp module) -> absl::Status {
-        mlir::OwningOpRef<mlir::ModuleOp> one = isolate(module, signature.name);
-        mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*one, options, Stage::Plan);
-        if (!planned)
-          return absl::InternalError("the kernel cannot be planned");
-        for (auto kernel : planned->getOps<te::KernelOp>()) {
-          mlir::FailureOr<te::KernelPlan> plan = te::getPlan(kernel);
-          if (mlir::failed(plan))
-            return absl::InternalError("the kernel has no plan");
-          llvm::SmallVector<int64_t> like(plan->sizeMax);
-          for (unsigned i = 0; i < like.size(); ++i)
-            if (auto fact = options.facts.find(kernel.getSizeName(i).str()); fact != options.facts.end() && fact->second.like >= 0)
-              like[i] = fact->second.like;
-          te::SizeFacts likely{plan->sizeDiv, like};
-          for (size_t i = 0; i < plan->launches.size(); ++i) {
-            const te::LaunchPlan &l = plan->launches[i];
-            LaunchReport r{l.name, te::describeReasons(kernel, *plan, i), report(kernel, l, *target, likely), {}};
-            for (const te::LaunchPlan &other : te::rankBehind(kernel, l)) {
-              TimeReport next = report(kernel, other, *target, likely);
-              next.plan = textOf(te::recordOf(kernel.getContext(), other, l));
-              if (r.next.empty())
-                r.next.push_back(std::move(next));
-              else if (next.us < r.next[0].us)
-                r.next[0] = std::move(next);
-            }
-            reports.push_back(std::move(r));
+        absl::StatusOr<PlannedKernel> planned = planKernel(module, signature.name, options);
+        if (!planned.ok())
+          return planned.status();
+        te::KernelOp kernel = planned->kernel;
+        const te::KernelPlan &plan = planned->plan;
+        llvm::SmallVector<int64_t> like(plan.sizeMax);
+        for (unsigned i = 0; i < like.size(); ++i)
+          if (auto fact = options.facts.find(kernel.getSizeName(i).str()); fact != options.facts.end() && fact->second.like >= 0)
+            like[i] = fact->second.like;
+        te::SizeFacts likely{plan.sizeDiv, like};
+        for (size_t i = 0; i < plan.launches.size(); ++i) {
+          const te::LaunchPlan &l = plan.launches[i];
+          LaunchReport r{l.name, te::describeReasons(kernel, plan, i), report(kernel, l, *target, likely), {}};
+          for (const te::LaunchPlan &other : te::rankBehind(kernel, l)) {
+            TimeReport next = report(kernel, other, *target, likely);
+            next.plan = textOf(te::recordOf(kernel.getContext(), other, l));
+            if (r.next.empty())
+              r.next.push_back(std::move(next));
+            else if (next.us < r.next[0].us)
+              r.next[0] = std::move(next);
           }
+          reports.push_back(std::move(r));
         }
         return absl::OkStatus();
       },

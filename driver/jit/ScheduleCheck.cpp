@@ -29,14 +29,10 @@ std::set<std::string> targetsOf(te::KernelOp kernel) {
 
 absl::Status checkSchedule(Program &program, const Kernel &signature, const std::string &target, const CheckedArgs &args) {
   return program.withModule([&](ModuleOp module) -> absl::Status {
-    OwningOpRef<ModuleOp> one = ModuleOp::create(module.getLoc());
-    for (auto kernel : module.getOps<te::KernelOp>())
-      if (kernel.getSymName() == signature.name && kernel->hasAttr("schedule"))
-        one->push_back(kernel->clone());
-    for (auto kernel : one->getOps<te::KernelOp>())
-      for (const std::string &named : targetsOf(kernel))
-        if (!runPipeline(*one, optionsFor(signature, named.empty() ? target : named, args, /*general=*/false), Stage::Plan))
-          return absl::InvalidArgumentError(absl::StrCat("the schedule of kernel '", signature.name, "' is refused; see the diagnostics"));
+    OwningOpRef<ModuleOp> one = isolate(module, signature.name);
+    for (const std::string &named : targetsOf(findKernel(*one, signature.name)))
+      if (!runPipeline(*one, optionsFor(signature, named.empty() ? target : named, args, /*general=*/false), Stage::Plan))
+        return absl::InvalidArgumentError(absl::StrCat("the schedule of kernel '", signature.name, "' is refused; see the diagnostics"));
     return absl::OkStatus();
   });
 }

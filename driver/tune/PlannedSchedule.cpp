@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "driver/compile/PlanKernel.h"
 #include "driver/jit/JitKernelImpl.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Schedule.h"
@@ -30,31 +31,26 @@ absl::StatusOr<Planned> plan(JitKernel &kernel, const std::string &target, absl:
   Planned result;
   SchedulePoint &point = result.point;
   absl::Status ran = kernel.program().withModule([&](mlir::ModuleOp module) -> absl::Status {
-    mlir::OwningOpRef<mlir::ModuleOp> one = isolate(module, signature.name);
-    mlir::OwningOpRef<mlir::ModuleOp> planned = runPipeline(*one, options, Stage::Plan);
-    if (!planned)
-      return absl::InternalError("the kernel cannot be planned");
-    for (auto op : planned->getOps<te::KernelOp>()) {
-      op->removeAttr("schedule");
-      mlir::FailureOr<te::KernelPlan> plan = te::getPlan(op);
-      if (mlir::failed(plan))
-        return absl::InternalError("the kernel has no plan");
-      te::SizeFacts facts{plan->sizeDiv, plan->sizeMax};
-      for (const te::LaunchPlan &l : plan->launches) {
-        LaunchRecord r{l.name, l.unit, {}, {}, {}};
-        llvm::BitVector untiled = te::findUntiled(op, l);
-        for (auto [i, index] : llvm::enumerate(l.indices)) {
-          int64_t max = untiled[i] ? 1 : te::knownMax(l.extents.getResult(i), facts);
-          r.tiles.push_back({index, l.tiles[i], max < 0 ? -1 : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)))});
-        }
-        for (const te::ScheduleNumber &n : te::kScheduleNumbers)
-          r.numbers[n.key.str()] = l.*n.field;
-        for (const te::ScheduleFlag &f : te::kScheduleFlags)
-          r.flags[f.key.str()] = l.*f.field;
-        point.push_back(std::move(r));
+    absl::StatusOr<PlannedKernel> planned = planKernel(module, signature.name, options);
+    if (!planned.ok())
+      return planned.status();
+    te::KernelOp op = planned->kernel;
+    op->removeAttr("schedule"); // two records that say the same make one program
+    te::SizeFacts facts{planned->plan.sizeDiv, planned->plan.sizeMax};
+    for (const te::LaunchPlan &l : planned->plan.launches) {
+      LaunchRecord r{l.name, l.unit, {}, {}, {}};
+      llvm::BitVector untiled = te::findUntiled(op, l);
+      for (auto [i, index] : llvm::enumerate(l.indices)) {
+        int64_t max = untiled[i] ? 1 : te::knownMax(l.extents.getResult(i), facts);
+        r.tiles.push_back({index, l.tiles[i], max < 0 ? -1 : int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(max, 1)))});
       }
+      for (const te::ScheduleNumber &n : te::kScheduleNumbers)
+        r.numbers[n.key.str()] = l.*n.field;
+      for (const te::ScheduleFlag &f : te::kScheduleFlags)
+        r.flags[f.key.str()] = l.*f.field;
+      point.push_back(std::move(r));
     }
-    llvm::raw_string_ostream(result.program) << **planned;
+    llvm::raw_string_ostream(result.program) << **planned->module;
     return absl::OkStatus();
   });
   if (!ran.ok())

@@ -2,10 +2,10 @@
 #include "driver/verify/MutantTrial.h"
 
 #include "absl/strings/str_cat.h"
+#include "driver/compile/PlanKernel.h"
 #include "driver/compile/ScheduleFile.h"
 #include "driver/compile/SizeExprOf.h"
 #include "driver/verify/MutantArguments.h"
-#include "passes/plan/PlanAttr.h"
 #include "support/Json.h"
 
 using namespace mlir;
@@ -41,38 +41,33 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
   widths.clear();
   spaces.clear();
   JsonArray records;
-  OwningOpRef<ModuleOp> planned = runPipeline(module, options, Stage::Plan);
-  if (!planned)
+  absl::StatusOr<PlannedKernel> planned = planKernel(module, kernel, options);
+  if (!planned.ok())
     return "";
-  for (auto op : planned->getOps<te::KernelOp>()) {
-    auto plan = te::getPlan(op);
-    if (op.getSymName() != kernel || failed(plan))
-      continue;
-    for (const te::LaunchPlan &l : plan->launches) {
-      for (unsigned i = 0; i < l.tiles.size(); ++i)
-        for (unsigned s = 0; s < op.getNumSizes(); ++s)
-          if (l.extents.getResult(i).isFunctionOfSymbol(s)) {
-            int64_t &width = widths[cast<StringAttr>(op.getSizes()[s]).str()];
-            width = std::max(width, l.tiles[i]);
-          }
-      TiledSpace &space = spaces.emplace_back();
-      for (AffineExpr e : l.extents.getResults())
-        space.extents.push_back(sizeExprOf(e));
-      space.tiles = l.tiles;
-      if (l.stages < 2)
-        continue;
-      JsonObject tiles;
-      for (auto [i, index] : llvm::enumerate(l.indices))
-        if (int64_t most = widestTile(l, cores); l.tiles[i] > most) {
-          tiles.push_back({index, most});
-          space.tiles[i] = most;
+  for (const te::LaunchPlan &l : planned->plan.launches) {
+    for (unsigned i = 0; i < l.tiles.size(); ++i)
+      for (unsigned s = 0; s < planned->kernel.getNumSizes(); ++s)
+        if (l.extents.getResult(i).isFunctionOfSymbol(s)) {
+          int64_t &width = widths[cast<StringAttr>(planned->kernel.getSizes()[s]).str()];
+          width = std::max(width, l.tiles[i]);
         }
-      records.push_back(JsonObject{{"kernel", kernel},
-                                   {"launch", l.name},
-                                   {"tiles", std::move(tiles)},
-                                   {"stages", std::min<int64_t>(l.stages, 3)},
-                                   {"warps", std::min<int64_t>(l.warps, 4)}});
-    }
+    TiledSpace &space = spaces.emplace_back();
+    for (AffineExpr e : l.extents.getResults())
+      space.extents.push_back(sizeExprOf(e));
+    space.tiles = l.tiles;
+    if (l.stages < 2)
+      continue;
+    JsonObject tiles;
+    for (auto [i, index] : llvm::enumerate(l.indices))
+      if (int64_t most = widestTile(l, cores); l.tiles[i] > most) {
+        tiles.push_back({index, most});
+        space.tiles[i] = most;
+      }
+    records.push_back(JsonObject{{"kernel", kernel},
+                                 {"launch", l.name},
+                                 {"tiles", std::move(tiles)},
+                                 {"stages", std::min<int64_t>(l.stages, 3)},
+                                 {"warps", std::min<int64_t>(l.warps, 4)}});
   }
   return records.empty() ? "" : *printJson(records);
 }
@@ -95,9 +90,7 @@ absl::StatusOr<Trial> makeTrial(Program &program, const Kernel &signature, const
     options.target = target;
     options.facts = denseFacts(kernel);
     OwningOpRef<ModuleOp> copy = module.clone();
-    for (auto op : copy->getOps<te::KernelOp>())
-      if (op.getSymName() == kernel.name)
-        uses = findSubscriptUses(op, kernel);
+    uses = findSubscriptUses(findKernel(*copy, kernel.name), kernel);
     std::string small = smallTiles(*copy, options, kernel.name, cores, widths, spaces);
     if (!small.empty() && attachSchedules(*copy, small, "small tiles", kernel.name).ok() && addVariant(*copy, options, kernel).ok())
       return absl::OkStatus();
