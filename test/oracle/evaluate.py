@@ -116,14 +116,15 @@ def _read(node):
     return read
 
 
-def _reduce(node):
-    loops = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.loops]
-    conditions = [compiled(c) for c in node.conditions]
-    body, lost = compiled(node.body), unknown(node.type)
-    kind, element, result, narrow = node.kind, node.body.type, node.type, node.narrow
+def _ranges(loops):
+    return [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in loops]
 
-    def collect(depth, at, terms):
-        """False where it is unknown what the reduction runs over."""
+
+def _walker(node):
+    """The points of a reduction or fold: `points(at, visit)` puts each into `at` and calls visit(); False where they are unknown."""
+    loops, conditions = _ranges(node.loops), [compiled(c) for c in node.conditions]
+
+    def walk_from(depth, at, visit):
         if depth < len(loops):
             slot, lo, hi = loops[depth]
             a, b = lo(at), hi(at)
@@ -131,7 +132,7 @@ def _reduce(node):
                 return False
             for i in range(a, b):
                 at[slot] = i
-                if not collect(depth + 1, at, terms):
+                if not walk_from(depth + 1, at, visit):
                     return False
             return True
         Budget.spend()
@@ -141,10 +142,15 @@ def _reduce(node):
                 return False
             if not c:
                 return True
-        terms.append((place(at), body(at)))
+        visit()
         return True
+    return lambda at, visit: walk_from(0, at, visit)
 
-    order = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.order]
+
+def _reduce(node):
+    points, order = _walker(node), _ranges(node.order)
+    body, lost = compiled(node.body), unknown(node.type)
+    kind, element, result, narrow = node.kind, node.body.type, node.type, node.narrow
 
     def place(at):
         """The position of an arg reduction: over one index its value, over several the row-major one in their ranges."""
@@ -156,8 +162,8 @@ def _reduce(node):
         return position
 
     def reduce(at):
-        terms = []
-        known = collect(0, dict(at), terms)
+        terms, at = [], dict(at)
+        known = points(at, lambda: terms.append((place(at), body(at))))
         return combine(kind, terms, element, result, narrow) if known else lost
     return reduce
 
@@ -182,8 +188,7 @@ def _magnitude(values):
 
 
 def _fold(node):
-    loops = [(loop.symbol.slot, compiled(loop.lo), compiled(loop.hi)) for loop in node.loops]
-    conditions = [compiled(c) for c in node.conditions]
+    points = _walker(node)
     elements, step = [compiled(e) for e in node.elements], [compiled(c) for c in node.combined]
     identity, slots, types = [compiled(i)({}) for i in node.identity], [p.slot for p in node.params], [i.type for i in node.identity]
     rounds = _rounds(node.combined)
@@ -191,33 +196,15 @@ def _fold(node):
     def fold(at):
         state, at, terms, most, strange = list(identity), dict(at), 0, 0.0, False
 
-        def run(depth):
+        def take():
             nonlocal state, terms, most, strange
-            if depth < len(loops):
-                slot, lo, hi = loops[depth]
-                a, b = lo(at), hi(at)
-                if a is None or b is None:
-                    return False
-                for i in range(a, b):
-                    at[slot] = i
-                    if not run(depth + 1):
-                        return False
-                return True
-            Budget.spend()
-            for condition in conditions:
-                c = condition(at)
-                if c is None:
-                    return False
-                if not c:
-                    return True
             both = [*state, *(e(at) for e in elements)]
             most = max(most, _magnitude(both))
             strange = strange or any(type(v) is float and not math.isfinite(v) or v is iv.ANY for v in both)
             inner = dict(zip(slots, both))
             state = [s(inner) for s in step]
             terms += 1
-            return True
-        if not run(0):
+        if not points(at, take):
             return [unknown(t) for t in types]
         if rounds and terms > 1 and strange:  # inf - inf depends on the order
             return [iv.ANY if is_float(t) else s for s, t in zip(state, types)]
