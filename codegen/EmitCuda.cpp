@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Statements of the CUDA text: functions, loops, memory, synchronisation.
+// Statements of the CUDA text: functions, loops, branches.
 #include "codegen/EmitCuda.h"
 
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -54,8 +53,15 @@ InFlightDiagnostic Emitter::unsupported(Operation *op) {
   return op->emitOpError() << "has no CUDA C spelling";
 }
 
-/// Bytes of one element in memory.
-static int64_t bytesOf(Type type) { return type.isIndex() ? 8 : std::max(8u, type.getIntOrFloatBitWidth()) / 8; }
+void Emitter::callHelper(Operation *op, const llvm::Twine &name, const llvm::Twine &arguments, const llvm::Twine &of) {
+  std::string helper = name.str();
+  if (!hasHelper(helper, options_.target->generation)) {
+    unsupported(op) << of << " on " << options_.target->name;
+    return;
+  }
+  use(helper);
+  line(llvm::Twine(helper) + "(" + arguments + ");");
+}
 
 //===----------------------------------------------------------------------===//
 // What is printed inside other expressions
@@ -288,156 +294,17 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
   line("});");
 }
 
-static const char *wordOf(int64_t bytes) {
-  switch (bytes) {
-  case 16: return "uint4";
-  case 8: return "uint2";
-  case 4: return "unsigned";
-  case 2: return "unsigned short";
-  case 1: return "unsigned char";
-  }
-  return nullptr;
-}
-
-void Emitter::emitCopy(cu::CopyOp op) {
-  auto type = llvm::cast<MemRefType>(op.getSource().getType());
-  int64_t bytes = op.getCount() * bytesOf(type.getElementType());
-  const char *word = wordOf(bytes);
-  if (!word) {
-    unsupported(op) << ": no access is " << bytes << " bytes wide";
-    return;
-  }
-  std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
-  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))"
-                                        : "*(const " + std::string(word) + " *)(" + from + ")";
-  line("*(" + std::string(word) + " *)(" + to + ") = " + value + ";");
-}
-
-void Emitter::emitCpAsync(cu::CpAsyncOp op) {
-  auto type = llvm::cast<MemRefType>(op.getSource().getType());
-  std::string bytes = std::to_string(op.getCount() * bytesOf(type.getElementType()));
-  std::string name = std::string("kc_cp_async_") + (op.getValid() ? "zfill_" : "") + bytes;
-  if (!hasHelper(name, options_.target->generation)) {
-    unsupported(op) << " of " << bytes << " bytes on " << options_.target->name;
-    return;
-  }
-  use(name);
-  std::string args = address(op.getTarget(), op.getTargetIndices()) + ", " + address(op.getSource(), op.getSourceIndices());
-  if (op.getValid())
-    args += ", " + operand(op.getValid(), kLogicalOr) + " ? " + bytes + " : 0";
-  line(name + "(" + args + ");");
-}
-
-void Emitter::emitAtomic(cu::AtomicOp op) {
-  Type type = op.getValue().getType();
-  unsigned bits = type.getIntOrFloatBitWidth();
-  StringRef kind = op.getKind();
-  std::string to = address(op.getBase(), op.getIndices()), value = expr(op.getValue()).text;
-  bool isFloat = llvm::isa<FloatType>(type);
-  if (kind == "prod" || (isFloat && kind != "sum")) { // which no instruction does
-    bool isUnsigned = kind.consume_back("u");
-    std::string name = "kc_atomic_" + kind.str() + (isFloat ? "_f" : isUnsigned ? "_u" : "_i") + std::to_string(bits);
-    if (!hasHelper(name, options_.target->generation)) {
-      unsupported(op) << " of " << kind << " on " << type;
-      return;
-    }
-    use(name);
-    line(name + "(" + to + ", " + value + ");");
-    return;
-  }
-  bool isUnsigned = kind.consume_back("u");
-  StringRef name = llvm::StringSwitch<StringRef>(kind)
-                       .Case("sum", "atomicAdd")
-                       .Case("max", "atomicMax")
-                       .Case("min", "atomicMin")
-                       .Case("and", "atomicAnd")
-                       .Case("or", "atomicOr")
-                       .Case("xor", "atomicXor")
-                       .Default("");
-  if (name.empty() || (bits != 32 && bits != 64)) {
-    unsupported(op) << " of " << kind << " on " << type;
-    return;
-  }
-  // Of 64 bits there are unsigned ones, and signed extremes.
-  std::string as = isFloat      ? ""
-                   : bits == 64 ? (!isUnsigned && (kind == "max" || kind == "min") ? "long long" : "unsigned long long")
-                   : isUnsigned ? "unsigned"
-                                : "";
-  if (!as.empty()) {
-    to = "(" + as + " *)(" + to + ")";
-    value = "(" + as + ")(" + value + ")";
-  }
-  line(name + "(" + to + ", " + value + ");");
-}
-
-void Emitter::emitGather(cu::GatherOp op) {
-  int64_t bytes = bytesOf(llvm::cast<MemRefType>(op.getSource().getType()).getElementType());
-  if (bytes * int64_t(op.getElements().size()) != 4) {
-    unsupported(op) << " of " << op.getElements().size() << " elements of " << bytes << " bytes";
-    return;
-  }
-  std::string name = bytes == 1 ? "kc_pack_8" : bytes == 2 ? "kc_pack_16" : "__float_as_uint", args;
-  if (bytes < 4)
-    use(name);
-  for (Value e : op.getElements())
-    args += (args.empty() ? "" : ", ") + element(op.getSource(), e);
-  line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
-}
-
-/// A private array of one element is a variable.
-static bool isVariable(Value memref) {
-  auto variable = memref.getDefiningOp<memref::AllocaOp>();
-  return variable && variable.getType().getNumElements() == 1;
-}
-
-/// The store in its own block that a variable begins with, which then declares it.
-static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
-  if (!isVariable(variable))
-    return {};
-  Operation *first = nullptr;
-  for (Operation *user : variable->getUsers()) {
-    Operation *here = variable->getBlock()->findAncestorOpInBlock(*user);
-    first = !first || here->isBeforeInBlock(first) ? here : first;
-  }
-  auto store = dyn_cast_or_null<memref::StoreOp>(first);
-  return store && store.getMemRef() == variable ? store : memref::StoreOp();
-}
-
-/// What computes the elements of a thread's own array, where a single statement stores them.
-static Operation *storedIn(memref::AllocaOp array) {
-  Operation *only = nullptr;
-  for (Operation *user : array->getUsers())
-    if (auto store = dyn_cast<memref::StoreOp>(user); store && std::exchange(only, store.getValueToStore().getDefiningOp()))
-      return nullptr;
-  return only;
-}
-
-bool Emitter::keepsValue(memref::LoadOp load) {
-  Operation *last = load;
-  for (Operation *user : load->getUsers()) {
-    if (user->getBlock() != load->getBlock())
-      return false;
-    while (inlined_.contains(user) && user->hasOneUse()) // is evaluated where it is printed
-      user = *user->getUsers().begin();
-    if (user->getBlock() != load->getBlock() || inlined_.contains(user))
-      return false;
-    last = last->isBeforeInBlock(user) ? user : last;
-  }
-  for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
-    if (between
-            ->walk([&](Operation *op) {
-              bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
-              return writes ? WalkResult::interrupt() : WalkResult::advance();
-            })
-            .wasInterrupted())
-      return false;
-  return true;
-}
-
-/// Whether a variable that is only read has a value of a name of its own, which never changes: it goes by that.
-bool Emitter::isCopy(memref::StoreOp only) {
-  Operation *op = only.getValueToStore().getDefiningOp();
-  return op && op->getNumRegions() == 0 && !isa<memref::LoadOp, arith::ConstantOp>(op) && !inlined_.contains(op);
+/// Loops, branches, searches, comments and the barriers of a whole block or warp.
+bool Emitter::emitControl(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<scf::ForOp>([&](auto o) { return emitFor(o), true; })
+      .Case<scf::IfOp>([&](auto o) { return emitIf(o), true; })
+      .Case<cu::CountWhereOp>([&](auto o) { return emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()), true; })
+      .Case<cu::FindWhereOp>([&](auto o) { return emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
+      .Case<cu::CommentOp>([&](cu::CommentOp o) { return line("// " + o.getText()), true; })
+      .Case<cu::SyncOp>([&](auto) { return line("__syncthreads();"), true; })
+      .Case<cu::WarpSyncOp>([&](auto) { return line("__syncwarp();"), true; })
+      .Default(false);
 }
 
 void Emitter::emitOp(Operation *op) {
@@ -445,106 +312,13 @@ void Emitter::emitOp(Operation *op) {
     return;
   if (!isBookkeeping(op))
     mark(op->getLoc());
-  if (emitHopper(op))
-    return;
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<scf::ForOp>([&](auto o) { emitFor(o); })
-      .Case<scf::IfOp>([&](auto o) { emitIf(o); })
-      .Case<cu::CountWhereOp>([&](auto o) { emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()); })
-      .Case<cu::FindWhereOp>([&](auto o) { emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()); })
-      .Case<cu::CommentOp>([&](cu::CommentOp o) { line("// " + o.getText()); })
-      .Case<cu::SyncOp>([&](auto) { line("__syncthreads();"); })
-      .Case<cu::WarpSyncOp>([&](auto) { line("__syncwarp();"); })
-      .Case<cu::CopyOp>([&](auto o) { emitCopy(o); })
-      .Case<cu::CpAsyncOp>([&](auto o) { emitCpAsync(o); })
-      .Case<cu::CpAsyncCommitOp>([&](auto) {
-        use("kc_cp_async_commit");
-        line("kc_cp_async_commit();");
-      })
-      .Case<cu::CpAsyncWaitOp>([&](cu::CpAsyncWaitOp o) {
-        use("kc_cp_async_wait");
-        line("kc_cp_async_wait<" + llvm::Twine(o.getPending()) + ">();");
-      })
-      .Case<cu::LdmatrixOp>([&](cu::LdmatrixOp o) {
-        std::string name = "kc_ldmatrix_x" + std::to_string(o.getCount()) + (o.getTrans() ? "_trans" : "");
-        use(name);
-        bool words = cast<MemRefType>(o.getTarget().getType()).getElementTypeBitWidth() == 32;
-        std::string to = address(o.getTarget(), o.getTargetIndices());
-        line(name + "(" + (words ? to : "(unsigned *)(" + to + ")") + ", " + address(o.getSource(), o.getSourceIndices()) + ");");
-      })
-      .Case<cu::GatherOp>([&](cu::GatherOp o) { emitGather(o); })
-      .Case<cu::AtomicOp>([&](cu::AtomicOp o) { emitAtomic(o); })
-      .Case<cu::WriteOnceOp>([&](cu::WriteOnceOp o) {
-        use("kc_write_once");
-        line("kc_write_once(" + address(o.getBase(), o.getIndices()) + ", " + expr(o.getValue()).text + ");");
-      })
-      .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
-        use("kc_deal_bytes");
-        line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");
-      })
-      .Case<cu::RoundTf32Op>([&](cu::RoundTf32Op o) {
-        use("kc_round_tf32");
-        std::string word = element(o.getFragment(), o.getIndices());
-        line(word + " = kc_round_tf32(" + word + ");");
-      })
-      .Case<cu::MmaOp>([&](cu::MmaOp o) {
-        std::string name = "kc_mma_" + o.getShape().str();
-        if (!hasHelper(name, options_.target->generation)) {
-          unsupported(o) << " of shape " << o.getShape() << " on " << options_.target->name;
-          return;
-        }
-        use(name);
-        line(name + "(" + address(o.getAcc(), o.getAccIndices()) + ", " + address(o.getA(), o.getAIndices()) + ", " +
-             address(o.getB(), o.getBIndices()) + ");");
-      })
-      .Case<memref::AllocaOp>([&](memref::AllocaOp o) {
-        auto type = o.getType();
-        memref::StoreOp first = startsWithStore(o);
-        bool isConstant = first && llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
-        if (isConstant && isCopy(first)) {
-          copies_.insert(first);
-          return;
-        }
-        std::string wanted = cu::findName(o.getLoc()).str();
-        if (wanted.empty())
-          wanted = roleOf(storedIn(o));
-        const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
-        int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-        if (type.getNumElements() == 1) {
-          if (first)
-            declares_[first] = isConstant;
-          else
-            line(typeName(type.getElementType()) + " " + name + ";");
-          return;
-        }
-        std::string dims;
-        for (int64_t d : type.getShape())
-          dims += "[" + std::to_string(d) + "]";
-        line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
-      })
-      .Case<memref::StoreOp>([&](memref::StoreOp o) {
-        std::string declared;
-        if (copies_.contains(o)) {
-          names_.alias(o.getMemRef(), o.getValueToStore());
-          return;
-        }
-        if (auto first = declares_.find(o); first != declares_.end())
-          declared = (first->second ? "const " : "") + typeName(o.getMemRefType().getElementType()) + " ";
-        line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
-      })
-      .Case<memref::LoadOp>([&](memref::LoadOp o) {
-        // A variable that keeps its value until this has been used goes by its own name.
-        if (isVariable(o.getMemRef()) && keepsValue(o))
-          names_.alias(o.getResult(), o.getMemRef());
-        else
-          declareResult(o);
-      })
-      .Default([&](Operation *o) {
-        if (o->getNumResults() == 1 && o->getNumRegions() == 0)
-          declareResult(o);
-        else
-          unsupported(o);
-      });
+  for (auto emit : {&Emitter::emitControl, &Emitter::emitMemory, &Emitter::emitUnit, &Emitter::emitBarrier})
+    if ((this->*emit)(op))
+      return;
+  if (op->getNumResults() == 1 && op->getNumRegions() == 0)
+    declareResult(op);
+  else
+    unsupported(op);
 }
 
 void Emitter::emitBlock(Block &block) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The printer's state, private to codegen/. Statements are in EmitCuda.cpp,
-// expressions in Expressions.cpp.
+// The printer's state, private to codegen/. Each emit function of a kind of statements says whether the op is of that kind.
 #pragma once
 
 #include <set>
@@ -8,33 +7,11 @@
 
 #include "codegen/EmitCuda.h"
 #include "codegen/Names.h"
+#include "codegen/Operators.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace kernelc::codegen {
-
-/// A piece of C with the precedence of its outermost operator, so that
-/// parentheses go where they are needed and nowhere else.
-struct Expr {
-  std::string text;
-  int precedence;
-};
-enum Precedence {
-  kComma = 1,
-  kConditional = 3,
-  kLogicalOr = 4,
-  kLogicalAnd = 5,
-  kBitOr = 6,
-  kBitXor = 7,
-  kBitAnd = 8,
-  kEquality = 9,
-  kRelational = 10,
-  kShift = 11,
-  kAdditive = 12,
-  kMultiplicative = 13,
-  kUnary = 15,
-  kPrimary = 16,
-};
 
 class Emitter {
 public:
@@ -49,15 +26,16 @@ private:
   Expr expr(mlir::Value value);
   std::string operand(mlir::Value value, int atLeast);
   Expr makeExpr(mlir::Operation *op);
-  Expr binary(mlir::Operation *op, const char *symbol, int precedence, bool isUnsigned = false, bool wraps = false);
+  Expr arithmeticExpr(mlir::Operation *op);
+  Expr memoryExpr(mlir::Operation *op);
+  Expr deviceExpr(mlir::Operation *op);
+  Expr binary(mlir::Operation *op, const Infix &infix);
+  Expr negatedComparison(mlir::arith::CmpFOp op);
+  Expr shuffle(cu::ShuffleXorOp op);
   Expr call(llvm::StringRef function, mlir::ValueRange args);
   Expr helper(llvm::StringRef name, mlir::ValueRange args);
-  Expr cast(mlir::Operation *op, llvm::StringRef type);
   Expr mathCall(mlir::Operation *op);
-  Expr widened(mlir::Value v);
   std::string magnitude(mlir::Operation *op);
-  Expr convert(cu::ConvertOp op);
-  Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
   Expr constant(mlir::Attribute value);
   Expr infinity(bool single, bool isNegative);
   std::string infinityFor(mlir::Operation *op);
@@ -70,34 +48,63 @@ private:
   std::string bitsType(const char *name, const char *bits);
   /// As typeName of its type; for an index, what cu-narrow has decided.
   std::string typeName(mlir::Value v);
+  static const char *unsignedName(unsigned bits);
   unsigned bitsOf(mlir::Value v);
   /// Of an index as C sees it: an expression is as wide as its operands are.
   unsigned bitsInC(mlir::Value v);
   bool isNarrowInC(mlir::Value v, unsigned bits);
   bool canInline(mlir::Operation *op);
 
-  // EmitHopper.cpp
-  /// Ops of CuHopper.td; false for others.
-  bool emitHopper(mlir::Operation *op);
+  // Conversions.cpp
+  Expr conversion(mlir::Operation *op);
+  Expr cast(mlir::Operation *op, llvm::StringRef type);
+  Expr convert(cu::ConvertOp op);
+  Expr widened(mlir::Value v);
+  Expr integerToHalf(mlir::Operation *op, bool isUnsigned);
+  Expr unsignedToFloat(mlir::arith::UIToFPOp op);
+  Expr extendFloat(mlir::arith::ExtFOp op);
+  Expr truncateFloat(mlir::arith::TruncFOp op);
+  Expr bitcast(mlir::arith::BitcastOp op);
+
+  // EmitBarriers.cpp
+  bool emitBarrier(mlir::Operation *op);
+  bool emitMbarrier(mlir::Operation *op);
+  bool emitTensorCopy(mlir::Operation *op);
+  std::string coordinates(mlir::ValueRange values);
+
+  // EmitUnits.cpp
+  bool emitUnit(mlir::Operation *op);
+  bool emitWarpUnit(mlir::Operation *op);
+  bool emitWarpgroupUnit(mlir::Operation *op);
+  void hold(mlir::Value accumulators);
+  void holdOperand(mlir::Value registers);
+  std::string accumulates(bool fresh, mlir::Value accumulate);
+
+  // EmitMemory.cpp
+  bool emitMemory(mlir::Operation *op);
+  void emitAlloca(mlir::memref::AllocaOp op);
+  void emitStore(mlir::memref::StoreOp op);
+  void emitLoad(mlir::memref::LoadOp op);
+  void emitCopy(cu::CopyOp op);
+  void emitCpAsync(cu::CpAsyncOp op);
+  void emitGather(cu::GatherOp op);
+  void emitAtomic(cu::AtomicOp op);
+  bool isCopy(mlir::memref::StoreOp only);
+  /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
+  bool keepsValue(mlir::memref::LoadOp load);
 
   // EmitCuda.cpp
   void planInlining(mlir::Block &block);
   void emitBlock(mlir::Block &block);
   void emitOp(mlir::Operation *op);
+  bool emitControl(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
   /// A branch of an if that gives `results` their values.
   void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
-  void emitCopy(cu::CopyOp op);
-  void emitCpAsync(cu::CpAsyncOp op);
-  void emitGather(cu::GatherOp op);
-  void emitAtomic(cu::AtomicOp op);
   void declareResult(mlir::Operation *op);
-  bool isCopy(mlir::memref::StoreOp only);
-  /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
-  bool keepsValue(mlir::memref::LoadOp load);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
   /// Whether the text of `value` has the variable in it.
   bool mentions(mlir::Value value, mlir::Value variable);
@@ -105,6 +112,8 @@ private:
   /// Writes a `#line` mark if what follows comes from another line than what was
   /// printed last. Without a position in a file: nothing, the last mark holds.
   void mark(mlir::Location loc);
+  /// `name(arguments);`, or the error that the target has no such helper, with what it was wanted of.
+  void callHelper(mlir::Operation *op, const llvm::Twine &name, const llvm::Twine &arguments, const llvm::Twine &of = "");
   void use(llvm::StringRef helper) { helpers_.insert(helper.str()); }
   mlir::InFlightDiagnostic unsupported(mlir::Operation *op);
 

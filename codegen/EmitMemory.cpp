@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements of memory: variables and arrays, loads and stores, copies, atomics.
+#include "codegen/Emitter.h"
+#include "codegen/Helpers.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::codegen {
+
+/// Bytes of one element in memory.
+static int64_t bytesOf(Type type) { return type.isIndex() ? 8 : std::max(8u, type.getIntOrFloatBitWidth()) / 8; }
+
+static const char *wordOf(int64_t bytes) {
+  switch (bytes) {
+  case 16: return "uint4";
+  case 8: return "uint2";
+  case 4: return "unsigned";
+  case 2: return "unsigned short";
+  case 1: return "unsigned char";
+  }
+  return nullptr;
+}
+
+void Emitter::emitCopy(cu::CopyOp op) {
+  auto type = llvm::cast<MemRefType>(op.getSource().getType());
+  int64_t bytes = op.getCount() * bytesOf(type.getElementType());
+  const char *word = wordOf(bytes);
+  if (!word) {
+    unsupported(op) << ": no access is " << bytes << " bytes wide";
+    return;
+  }
+  std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
+  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))"
+                                        : "*(const " + std::string(word) + " *)(" + from + ")";
+  line("*(" + std::string(word) + " *)(" + to + ") = " + value + ";");
+}
+
+void Emitter::emitCpAsync(cu::CpAsyncOp op) {
+  auto type = llvm::cast<MemRefType>(op.getSource().getType());
+  std::string bytes = std::to_string(op.getCount() * bytesOf(type.getElementType()));
+  std::string name = std::string("kc_cp_async_") + (op.getValid() ? "zfill_" : "") + bytes;
+  std::string args = address(op.getTarget(), op.getTargetIndices()) + ", " + address(op.getSource(), op.getSourceIndices());
+  if (op.getValid())
+    args += ", " + operand(op.getValid(), kLogicalOr) + " ? " + bytes + " : 0";
+  callHelper(op, name, args, " of " + bytes + " bytes");
+}
+
+void Emitter::emitAtomic(cu::AtomicOp op) {
+  Type type = op.getValue().getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  StringRef kind = op.getKind();
+  std::string to = address(op.getBase(), op.getIndices()), value = expr(op.getValue()).text;
+  bool isFloat = llvm::isa<FloatType>(type);
+  if (kind == "prod" || (isFloat && kind != "sum")) { // which no instruction does
+    bool isUnsigned = kind.consume_back("u");
+    std::string name = "kc_atomic_" + kind.str() + (isFloat ? "_f" : isUnsigned ? "_u" : "_i") + std::to_string(bits);
+    if (!hasHelper(name, options_.target->generation)) {
+      unsupported(op) << " of " << kind << " on " << type;
+      return;
+    }
+    use(name);
+    line(name + "(" + to + ", " + value + ");");
+    return;
+  }
+  bool isUnsigned = kind.consume_back("u");
+  StringRef name = llvm::StringSwitch<StringRef>(kind)
+                       .Case("sum", "atomicAdd")
+                       .Case("max", "atomicMax")
+                       .Case("min", "atomicMin")
+                       .Case("and", "atomicAnd")
+                       .Case("or", "atomicOr")
+                       .Case("xor", "atomicXor")
+                       .Default("");
+  if (name.empty() || (bits != 32 && bits != 64)) {
+    unsupported(op) << " of " << kind << " on " << type;
+    return;
+  }
+  // Of 64 bits there are unsigned ones, and signed extremes.
+  std::string as = isFloat      ? ""
+                   : bits == 64 ? (!isUnsigned && (kind == "max" || kind == "min") ? "long long" : "unsigned long long")
+                   : isUnsigned ? "unsigned"
+                                : "";
+  if (!as.empty()) {
+    to = "(" + as + " *)(" + to + ")";
+    value = "(" + as + ")(" + value + ")";
+  }
+  line(name + "(" + to + ", " + value + ");");
+}
+
+void Emitter::emitGather(cu::GatherOp op) {
+  int64_t bytes = bytesOf(llvm::cast<MemRefType>(op.getSource().getType()).getElementType());
+  if (bytes * int64_t(op.getElements().size()) != 4) {
+    unsupported(op) << " of " << op.getElements().size() << " elements of " << bytes << " bytes";
+    return;
+  }
+  std::string name = bytes == 1 ? "kc_pack_8" : bytes == 2 ? "kc_pack_16" : "__float_as_uint", args;
+  if (bytes < 4)
+    use(name);
+  for (Value e : op.getElements())
+    args += (args.empty() ? "" : ", ") + element(op.getSource(), e);
+  line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
+}
+
+/// A private array of one element is a variable.
+static bool isVariable(Value memref) {
+  auto variable = memref.getDefiningOp<memref::AllocaOp>();
+  return variable && variable.getType().getNumElements() == 1;
+}
+
+/// The store in its own block that a variable begins with, which then declares it.
+static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
+  if (!isVariable(variable))
+    return {};
+  Operation *first = nullptr;
+  for (Operation *user : variable->getUsers()) {
+    Operation *here = variable->getBlock()->findAncestorOpInBlock(*user);
+    first = !first || here->isBeforeInBlock(first) ? here : first;
+  }
+  auto store = dyn_cast_or_null<memref::StoreOp>(first);
+  return store && store.getMemRef() == variable ? store : memref::StoreOp();
+}
+
+/// What computes the elements of a thread's own array, where a single statement stores them.
+static Operation *storedIn(memref::AllocaOp array) {
+  Operation *only = nullptr;
+  for (Operation *user : array->getUsers())
+    if (auto store = dyn_cast<memref::StoreOp>(user); store && std::exchange(only, store.getValueToStore().getDefiningOp()))
+      return nullptr;
+  return only;
+}
+
+bool Emitter::keepsValue(memref::LoadOp load) {
+  Operation *last = load;
+  for (Operation *user : load->getUsers()) {
+    if (user->getBlock() != load->getBlock())
+      return false;
+    while (inlined_.contains(user) && user->hasOneUse()) // is evaluated where it is printed
+      user = *user->getUsers().begin();
+    if (user->getBlock() != load->getBlock() || inlined_.contains(user))
+      return false;
+    last = last->isBeforeInBlock(user) ? user : last;
+  }
+  for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
+    if (between
+            ->walk([&](Operation *op) {
+              bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
+              return writes ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return false;
+  return true;
+}
+
+/// Whether a variable that is only read has a value of a name of its own, which never changes: it goes by that.
+bool Emitter::isCopy(memref::StoreOp only) {
+  Operation *op = only.getValueToStore().getDefiningOp();
+  return op && op->getNumRegions() == 0 && !isa<memref::LoadOp, arith::ConstantOp>(op) && !inlined_.contains(op);
+}
+
+void Emitter::emitAlloca(memref::AllocaOp o) {
+  auto type = o.getType();
+  memref::StoreOp first = startsWithStore(o);
+  bool isConstant = first && llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
+  if (isConstant && isCopy(first)) {
+    copies_.insert(first);
+    return;
+  }
+  std::string wanted = cu::findName(o.getLoc()).str();
+  if (wanted.empty())
+    wanted = roleOf(storedIn(o));
+  const std::string &name = names_.declare(o, wanted.empty() ? "r" : wanted);
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  if (type.getNumElements() == 1) {
+    if (first)
+      declares_[first] = isConstant;
+    else
+      line(typeName(type.getElementType()) + " " + name + ";");
+    return;
+  }
+  std::string dims;
+  for (int64_t d : type.getShape())
+    dims += "[" + std::to_string(d) + "]";
+  line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
+}
+
+void Emitter::emitStore(memref::StoreOp o) {
+  std::string declared;
+  if (copies_.contains(o)) {
+    names_.alias(o.getMemRef(), o.getValueToStore());
+    return;
+  }
+  if (auto first = declares_.find(o); first != declares_.end())
+    declared = (first->second ? "const " : "") + typeName(o.getMemRefType().getElementType()) + " ";
+  line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+}
+
+void Emitter::emitLoad(memref::LoadOp o) {
+  // A variable that keeps its value until this has been used goes by its own name.
+  if (isVariable(o.getMemRef()) && keepsValue(o))
+    names_.alias(o.getResult(), o.getMemRef());
+  else
+    declareResult(o);
+}
+
+bool Emitter::emitMemory(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<memref::AllocaOp>([&](auto o) { return emitAlloca(o), true; })
+      .Case<memref::StoreOp>([&](auto o) { return emitStore(o), true; })
+      .Case<memref::LoadOp>([&](auto o) { return emitLoad(o), true; })
+      .Case<cu::CopyOp>([&](auto o) { return emitCopy(o), true; })
+      .Case<cu::GatherOp>([&](auto o) { return emitGather(o), true; })
+      .Case<cu::AtomicOp>([&](auto o) { return emitAtomic(o), true; })
+      .Case<cu::WriteOnceOp>([&](cu::WriteOnceOp o) {
+        return callHelper(o, "kc_write_once", address(o.getBase(), o.getIndices()) + ", " + expr(o.getValue()).text), true;
+      })
+      .Case<cu::CpAsyncOp>([&](auto o) { return emitCpAsync(o), true; })
+      .Case<cu::CpAsyncCommitOp>([&](auto o) { return callHelper(o, "kc_cp_async_commit", ""), true; })
+      .Case<cu::CpAsyncWaitOp>([&](cu::CpAsyncWaitOp o) {
+        use("kc_cp_async_wait");
+        return line("kc_cp_async_wait<" + llvm::Twine(o.getPending()) + ">();"), true;
+      })
+      .Default(false);
+}
+
+} // namespace kernelc::codegen

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements of the matrix units: fragments, and products of a warp or a warpgroup.
+#include "codegen/Emitter.h"
+#include "codegen/Helpers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kernelc::codegen {
+
+// What a warp multiplies (mma.sync).
+
+bool Emitter::emitWarpUnit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<cu::LdmatrixOp>([&](cu::LdmatrixOp o) {
+        bool words = cast<MemRefType>(o.getTarget().getType()).getElementTypeBitWidth() == 32;
+        std::string to = address(o.getTarget(), o.getTargetIndices());
+        callHelper(o, "kc_ldmatrix_x" + llvm::Twine(o.getCount()) + (o.getTrans() ? "_trans" : ""),
+                   (words ? to : "(unsigned *)(" + to + ")") + ", " + address(o.getSource(), o.getSourceIndices()));
+        return true;
+      })
+      .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
+        callHelper(o, o.getTrans() ? "kc_stmatrix_x4_trans" : "kc_stmatrix_x4",
+                   address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
+        return true;
+      })
+      .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
+        callHelper(o, "kc_deal_bytes", element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()));
+        return true;
+      })
+      .Case<cu::RoundTf32Op>([&](cu::RoundTf32Op o) {
+        use("kc_round_tf32");
+        std::string word = element(o.getFragment(), o.getIndices());
+        line(word + " = kc_round_tf32(" + word + ");");
+        return true;
+      })
+      .Case<cu::MmaOp>([&](cu::MmaOp o) {
+        callHelper(o, "kc_mma_" + o.getShape(),
+                   address(o.getAcc(), o.getAccIndices()) + ", " + address(o.getA(), o.getAIndices()) + ", " +
+                       address(o.getB(), o.getBIndices()),
+                   " of shape " + o.getShape());
+        return true;
+      })
+      .Default(false);
+}
+
+// What a warpgroup multiplies (wgmma). Accumulators are written, and operands in registers read, behind the compiler's back between
+// fence and wait: `hold` tells it so.
+
+void Emitter::hold(Value accumulators) {
+  auto type = cast<MemRefType>(accumulators.getType());
+  std::string name = type.getElementType().isF32() ? "kc_wgmma_hold" : "kc_wgmma_hold_int";
+  use(name);
+  line(name + "<" + llvm::Twine(type.getNumElements()) + ">(" + names_.get(accumulators) + ");");
+}
+
+void Emitter::holdOperand(Value registers) {
+  auto type = cast<MemRefType>(registers.getType());
+  use("kc_wgmma_hold_a");
+  line("kc_wgmma_hold_a<" + llvm::Twine(type.getNumElements() * type.getElementTypeBitWidth() / 32) + ">((unsigned *)" +
+       names_.get(registers) + ");");
+}
+
+/// The last argument of a product: whether it is added to what the accumulator holds.
+std::string Emitter::accumulates(bool fresh, Value accumulate) {
+  return fresh ? "0" : accumulate ? operand(accumulate, kConditional) : "1";
+}
+
+/// The name of a product's helper: `kc_wgmma_bf16<160, 0, 1>`. 16-bit operands say which of them lie transposed.
+static std::string wgmmaName(StringRef base, StringRef type, int64_t columns, ArrayRef<bool> transposed) {
+  std::string name = (base + type + "<" + llvm::Twine(columns)).str();
+  if (type == "bf16" || type == "f16")
+    for (bool t : transposed)
+      name += t ? ", 1" : ", 0";
+  return name + ">";
+}
+
+bool Emitter::emitWarpgroupUnit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<cu::WgmmaFenceOp>([&](cu::WgmmaFenceOp o) {
+        if (!o.getFresh())
+          hold(o.getAcc());
+        if (o.getA())
+          holdOperand(o.getA());
+        return callHelper(o, "kc_wgmma_fence", ""), true;
+      })
+      .Case<cu::WgmmaCommitOp>([&](auto o) { return callHelper(o, "kc_wgmma_commit", ""), true; })
+      .Case<cu::WgmmaWaitOp>([&](cu::WgmmaWaitOp o) {
+        use("kc_wgmma_wait");
+        line("kc_wgmma_wait<" + llvm::Twine(o.getPending()) + ">();");
+        return hold(o.getAcc()), true;
+      })
+      .Case<cu::WgmmaOp>([&](cu::WgmmaOp o) {
+        callHelper(o, wgmmaName("kc_wgmma_", o.getType(), o.getN(), {o.getTransposeA() != 0, o.getTransposeB() != 0}),
+                   address(o.getAcc(), o.getAccIndex()) + ", " + operand(o.getA(), kConditional) + ", " + operand(o.getB(), kConditional) +
+                       ", " + accumulates(o.getFresh(), o.getAccumulate()));
+        return true;
+      })
+      .Case<cu::WgmmaRegistersOp>([&](cu::WgmmaRegistersOp o) {
+        callHelper(o, wgmmaName("kc_wgmma_rs_", o.getType(), o.getN(), {o.getTransposeB() != 0}),
+                   address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)(" + address(o.getA(), o.getAIndex()) + "), " +
+                       operand(o.getB(), kConditional) + ", " + accumulates(o.getFresh(), o.getAccumulate()));
+        return true;
+      })
+      .Default(false);
+}
+
+bool Emitter::emitUnit(Operation *op) { return emitWarpUnit(op) || emitWarpgroupUnit(op); }
+
+} // namespace kernelc::codegen
