@@ -156,110 +156,146 @@ Value propagatePow(Builder &b, ErrorMath &m, Value x, Value ex, Value y, Value e
   return m.select(exact, m.zero(), m.select(m.less(ex, size), p, nearZero));
 }
 
-} // namespace
+/// The rules of one op: what the errors of its operands come to, and its own rounding.
+class OpRules {
+public:
+  OpRules(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) : b(b), op(op), in(in), v(v), lanes_(lanesOf(v)), m(b, v) {}
 
-Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
-  int64_t lanes = lanesOf(v);
-  auto e = [&](unsigned i) { return in[i].e ? splat(b, in[i].e, lanes) : Value(); };
-  Value all; // sum of the operands' errors
-  if (auto cmp = dyn_cast<arith::CmpFOp>(op)) {
-    ErrorMath m(b, in[0].v);
+  Value find() {
+    if (isa<arith::CmpFOp>(op))
+      return mayDiffer();
+    if (isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(op))
+      return in[0].e ? m.cmp(arith::CmpFPredicate::UGE, e(0), m.infinity()) : Value();
+    if (!isa<FloatType>(getElementTypeOrSelf(v.getType())))
+      return unknownError(b, in[0], v.getType());
+    for (unsigned i = 0; i < in.size(); ++i)
+      if (isa<FloatType>(op->getOperand(i).getType()))
+        all_ = m.addMaybe(all_, e(i));
+    if (std::optional<Value> error = ofExact())
+      return *error;
+    return rounded(propagate());
+  }
+
+private:
+  Value e(unsigned i) { return in[i].e ? splat(b, in[i].e, lanes_) : Value(); }
+  Type type() { return op->getResult(0).getType(); }
+
+  /// Whether a comparison may come out otherwise.
+  Value mayDiffer() {
     Value reach = m.addMaybe(e(0), e(1));
     if (!reach)
       return {};
     Value gap = m.abs(m.sub(in[0].v, in[1].v));
     return arith::AndIOp::create(b, m.less(m.zero(), reach), m.atMost(gap, reach));
   }
-  if (isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(op)) {
-    ErrorMath m(b, in[0].v);
-    return in[0].e ? m.cmp(arith::CmpFPredicate::UGE, e(0), m.infinity()) : Value();
-  }
-  if (!isa<FloatType>(getElementTypeOrSelf(v.getType())))
-    return unknownError(b, in[0], v.getType());
 
-  ErrorMath m(b, v);
-  for (unsigned i = 0; i < in.size(); ++i)
-    if (isa<FloatType>(op->getOperand(i).getType()))
-      all = m.addMaybe(all, e(i));
-  // Exact operations.
-  if (isa<arith::NegFOp, math::AbsFOp>(op))
-    return e(0);
-  if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
-    return all ? m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all) : Value();
-  if (isa<math::CopySignOp>(op)) {
+  /// Of ops that do not round.
+  std::optional<Value> ofExact() {
+    if (isa<arith::NegFOp, math::AbsFOp>(op))
+      return e(0);
+    if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
+      return all_ ? m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all_) : Value();
+    if (isa<math::CopySignOp>(op))
+      return ofCopySign();
+    if (isa<math::FloorOp, math::CeilOp, math::TruncOp, math::RoundOp, math::RoundEvenOp>(op))
+      return ofWholeNumbers();
+    if (isa<arith::RemFOp>(op))
+      return unknownError(b, {v, all_}, v.getType());
+    return std::nullopt;
+  }
+  Value ofCopySign() {
     if (!e(1))
       return e(0);
     Value flips = m.cmp(arith::CmpFPredicate::OLE, m.abs(in[1].v), e(1));
     Value either = m.addMaybe(m.mul(m.constant(2), m.abs(v)), e(0));
     return m.select(arith::AndIOp::create(b, m.less(m.zero(), e(1)), flips), either, e(0) ? e(0) : m.zero());
   }
-  if (isa<math::FloorOp, math::CeilOp, math::TruncOp, math::RoundOp, math::RoundEvenOp>(op)) {
-    if (!all)
+  Value ofWholeNumbers() {
+    if (!all_)
       return {};
     auto apply = [&](Value x) { // the same op on f64
       OperationState state(b.getLoc(), op->getName(), x, x.getType(), op->getAttrs());
       return b.create(state)->getResult(0);
     };
-    return m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all);
+    return m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all_);
   }
-  if (isa<arith::RemFOp>(op))
-    return unknownError(b, {v, all}, v.getType());
 
-  Type result = op->getResult(0).getType();
-  FloatFacts f = floatFacts(isNarrowFloat(result) ? Type(b.getF32Type()) : result);
-  double unit = f.unitRoundoff, tiny = f.tiny;
-  Value p;
-  if (isa<arith::AddFOp, arith::SubFOp>(op)) {
-    p = all;
+  /// What the operands' errors come to before this op rounds, and what a device may do in its place.
+  Value propagate() {
+    if (isa<arith::AddFOp, arith::SubFOp>(op))
+      return ofSum();
+    if (isa<arith::MulFOp>(op))
+      return m.product(in[0].v, e(0), in[1].v, e(1));
+    if (isa<math::FmaOp>(op))
+      return m.addMaybe(m.product(in[0].v, e(0), in[1].v, e(1)), e(2));
+    if (isa<arith::DivFOp>(op))
+      return ofQuotient();
+    Value p = all_ ? ofFunction() : Value();
+    return isa<math::ExpOp>(op) && type().isF32() ? m.addMaybe(m.clean(p, all_), ofBaseTwo()) : p;
+  }
+  Value ofSum() {
+    Value p = all_;
     // A device may compute 1 + erf(x) as one function (te-uplift-math).
     if (te::findErfBesideOne(op))
       p = m.addMaybe(p, m.constant(0x1p-22));
     // And exp(x - y) as exp2(x * log2(e) - y * log2(e)) (te-base-two): so much of the larger one.
-    if (result.isF32() && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<math::ExpOp>(user); })) {
+    if (type().isF32() && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<math::ExpOp>(user); })) {
       Value shift = m.mul(m.max(m.abs(in[0].v), m.abs(in[1].v)), m.constant(0x1p-24));
       p = m.addMaybe(p, m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
     }
-  } else if (isa<arith::MulFOp>(op)) {
-    p = m.product(in[0].v, e(0), in[1].v, e(1));
-  } else if (isa<math::FmaOp>(op)) {
-    p = m.addMaybe(m.product(in[0].v, e(0), in[1].v, e(1)), e(2));
-  } else if (isa<arith::DivFOp>(op)) {
-    Value room = m.abs(in[1].v);
-    if (e(1)) {
-      room = m.sub(room, e(1));
-      p = m.div(m.addMaybe(m.scaled(v, e(1)), e(0)), room);
-      p = m.select(m.less(m.zero(), room), p, m.select(m.less(m.zero(), e(1)), m.infinity(), p));
-    } else if (e(0)) {
-      p = m.div(e(0), room);
-    }
-  } else if (all) {
-    StringRef name = op->getName().getStringRef();
-    if (isa<math::PowFOp, math::FPowIOp>(op)) {
-      Value y = in[1].v;
-      if (isa<math::FPowIOp>(op))
-        y = arith::SIToFPOp::create(b, v.getType(), y);
-      p = propagatePow(b, m, in[0].v, e(0), y, isa<math::FPowIOp>(op) ? Value() : e(1), v);
-    } else if (isa<math::Atan2Op>(op)) {
-      Value r = m.add(m.abs(in[0].v), m.abs(in[1].v)); // at least the radius
-      Value near = m.less(m.mul(m.constant(4), all), r);
-      p = m.select(near, m.div(m.mul(m.constant(3), all), r), m.constant(6.3));
-    } else {
-      p = UnaryRules(b, in[0].v, e(0), v).propagate(name);
-    }
+    return p;
   }
-  if (isa<math::ExpOp>(op) && result.isF32()) {
-    // A device may compute exp2(x * log2(e)): the product's rounding shifts the exponent, and what is smaller than normal numbers is zero.
+  Value ofQuotient() {
+    Value room = m.abs(in[1].v);
+    if (!e(1))
+      return e(0) ? m.div(e(0), room) : Value();
+    room = m.sub(room, e(1));
+    Value p = m.div(m.addMaybe(m.scaled(v, e(1)), e(0)), room);
+    return m.select(m.less(m.zero(), room), p, m.select(m.less(m.zero(), e(1)), m.infinity(), p));
+  }
+  Value ofFunction() {
+    if (isa<math::PowFOp>(op))
+      return propagatePow(b, m, in[0].v, e(0), in[1].v, e(1), v);
+    if (isa<math::FPowIOp>(op))
+      return propagatePow(b, m, in[0].v, e(0), arith::SIToFPOp::create(b, v.getType(), in[1].v), Value(), v);
+    if (isa<math::Atan2Op>(op)) {
+      Value r = m.add(m.abs(in[0].v), m.abs(in[1].v)); // at least the radius
+      Value near = m.less(m.mul(m.constant(4), all_), r);
+      return m.select(near, m.div(m.mul(m.constant(3), all_), r), m.constant(6.3));
+    }
+    return UnaryRules(b, in[0].v, e(0), v).propagate(op->getName().getStringRef());
+  }
+  /// A device may compute exp2(x * log2(e)): the product's rounding shifts the exponent, and what is smaller than normal numbers is zero.
+  Value ofBaseTwo() {
     Value size = m.min(m.abs(in[0].v), m.constant(128));
     Value shift = m.add(m.mul(m.abs(v), m.mul(size, m.constant(0x1p-23))), m.constant(0x1p-126));
-    p = m.addMaybe(m.clean(p, all), m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
+    return m.select(m.less(m.abs(v), m.infinity()), shift, m.zero());
   }
-  if (const MathFunction *function = findMathFunction(op->getName().getStringRef())) {
-    double ulps = unit < 0x1p-50 ? function->ulp64 : function->ulp32;
-    unit *= 2 * ulps;
-    tiny *= 1 + ulps;
+
+  /// With this op's own rounding.
+  Value rounded(Value p) {
+    FloatFacts f = floatFacts(isNarrowFloat(type()) ? Type(b.getF32Type()) : type());
+    double unit = f.unitRoundoff, tiny = f.tiny;
+    if (const MathFunction *function = findMathFunction(op->getName().getStringRef())) {
+      double ulps = unit < 0x1p-50 ? function->ulp64 : function->ulp32;
+      unit *= 2 * ulps;
+      tiny *= 1 + ulps;
+    }
+    Value bound = m.rounded(m.clean(p, all_), v, unit, tiny, f.largest);
+    return isNarrowFloat(type()) ? roundingError(b, {v, bound}, type()) : bound;
   }
-  Value bound = m.rounded(m.clean(p, all), v, unit, tiny, f.largest);
-  return isNarrowFloat(result) ? roundingError(b, {v, bound}, result) : bound;
-}
+
+  Builder &b;
+  Operation *op;
+  ArrayRef<Scalar> in;
+  Value v;
+  int64_t lanes_;
+  ErrorMath m;
+  Value all_; ///< sum of the float operands' errors; null: all are exact
+};
+
+} // namespace
+
+Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) { return OpRules(b, op, in, v).find(); }
 
 } // namespace kernelc::reference

@@ -9,6 +9,7 @@
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -207,99 +208,91 @@ absl::StatusOr<Scalar> ScalarEmitter::emitBitcast(arith::BitcastOp op, Scalar s)
   return s;
 }
 
-absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
-  SmallVector<Scalar> in(given);
+/// As bad as its condition and the side it takes.
+Scalar ScalarEmitter::emitSelect(ArrayRef<Scalar> in) {
   Value bad;
-  SmallVector<Value> values;
-  for (Scalar &s : in)
-    values.push_back(s.v);
-  unifyLanes(b, values);
-  for (auto [s, v] : llvm::zip(in, values))
-    s.v = v;
-  auto type0 = [&] { return op->getOperand(0).getType(); };
-  Type resultType = op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
-  auto set = [&](Scalar s) {
-    map_[op->getResult(0)] = s;
-    return absl::OkStatus();
-  };
-
-  // A select is as bad as its condition and the side it takes.
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    if (in[1].bad || in[2].bad) {
-      Value sides[] = {in[0].v, in[1].bad ? in[1].bad : constInt(b, b.getI1Type(), 0),
-                       in[2].bad ? in[2].bad : constInt(b, b.getI1Type(), 0)};
-      unifyLanes(b, sides);
-      bad = arith::SelectOp::create(b, sides[0], sides[1], sides[2]);
-    }
-    Scalar r{arith::SelectOp::create(b, in[0].v, in[1].v, in[2].v), {}, orMaybe(b, bad, in[0].bad)};
-    if (env.withError())
-      r.e = selectError(b, in[0], in[1], in[2]);
-    return set(r);
+  if (in[1].bad || in[2].bad) {
+    Value no = constInt(b, b.getI1Type(), 0);
+    Value sides[] = {in[0].v, in[1].bad ? in[1].bad : no, in[2].bad ? in[2].bad : no};
+    unifyLanes(b, sides);
+    bad = arith::SelectOp::create(b, sides[0], sides[1], sides[2]);
   }
-  for (const Scalar &s : in)
-    bad = orMaybe(b, bad, s.bad);
-  auto setBad = [&](Scalar s) {
-    s.bad = bad;
-    return set(s);
-  };
+  Scalar r{arith::SelectOp::create(b, in[0].v, in[1].v, in[2].v), {}, orMaybe(b, bad, in[0].bad)};
+  if (env.withError())
+    r.e = selectError(b, in[0], in[1], in[2]);
+  return r;
+}
 
-  // Casts.
+/// Null for ops that are no casts between numbers.
+std::optional<Scalar> ScalarEmitter::emitCast(Operation *op, const Scalar &in) {
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
+    return std::nullopt;
+  Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return setBad(castFloat(in[0], type0(), resultType, false, op->hasAttr(te::kHighPart)));
+    return castFloat(in, from, to, false, op->hasAttr(te::kHighPart));
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
-    return setBad(toInteger(in[0], type0(), resultType, isa<arith::FPToUIOp>(op)));
+    return toInteger(in, from, to, isa<arith::FPToUIOp>(op));
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return setBad(fromInteger(in[0], type0(), resultType, isa<arith::UIToFPOp>(op)));
-  if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
-    auto s = emitBitcast(cast, in[0]);
-    return s.ok() ? setBad(*s) : s.status();
-  }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
-    Type to = shapedLike(env.valueType(resultType), in[0].v.getType());
-    unsigned from = getElementTypeOrSelf(in[0].v.getType()).getIntOrFloatBitWidth();
-    unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
-    Scalar r = in[0];
-    if (width < from)
-      r.v = arith::TruncIOp::create(b, to, r.v);
-    else if (width > from)
-      r.v = isa<arith::IndexCastUIOp>(op) ? Value(arith::ExtUIOp::create(b, to, r.v)) : Value(arith::ExtSIOp::create(b, to, r.v));
-    return setBad(r);
-  }
+    return fromInteger(in, from, to, isa<arith::UIToFPOp>(op));
+  if (!isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return std::nullopt;
+  Type wanted = shapedLike(env.valueType(to), in.v.getType());
+  unsigned had = getElementTypeOrSelf(in.v.getType()).getIntOrFloatBitWidth();
+  unsigned width = getElementTypeOrSelf(wanted).getIntOrFloatBitWidth();
+  Scalar r = in;
+  if (width < had)
+    r.v = arith::TruncIOp::create(b, wanted, r.v);
+  else if (width > had)
+    r.v = isa<arith::IndexCastUIOp>(op) ? Value(arith::ExtUIOp::create(b, wanted, r.v)) : Value(arith::ExtSIOp::create(b, wanted, r.v));
+  return r;
+}
 
-  bool inexact = llvm::any_of(in, [](const Scalar &s) { return bool(s.e); });
-  auto setInt = [&](Value v) {
-    Scalar r{v, {}, bad};
-    if (inexact)
-      r.e = integerOpError(b, op, in, v);
-    return set(r);
-  };
-  // Integer division and shifts, defined everywhere.
-  std::optional<Division> division;
-  if (isa<arith::DivSIOp, arith::RemSIOp>(op))
-    division = Division::SignedTrunc;
-  if (isa<arith::DivUIOp, arith::RemUIOp>(op))
-    division = Division::Unsigned;
-  if (isa<arith::FloorDivSIOp>(op))
-    division = Division::SignedFloor;
-  if (isa<arith::CeilDivSIOp>(op))
-    division = Division::SignedCeil;
-  if (isa<arith::CeilDivUIOp>(op))
-    division = Division::UnsignedCeil;
-  if (division)
-    return setInt(isa<arith::RemSIOp, arith::RemUIOp>(op) ? emitRemainder(b, *division, in[0].v, in[1].v)
-                                                          : emitDivision(b, *division, in[0].v, in[1].v));
+static std::optional<Division> findDivision(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Division>>(op)
+      .Case<arith::DivSIOp, arith::RemSIOp>([](auto) { return Division::SignedTrunc; })
+      .Case<arith::DivUIOp, arith::RemUIOp>([](auto) { return Division::Unsigned; })
+      .Case<arith::FloorDivSIOp>([](auto) { return Division::SignedFloor; })
+      .Case<arith::CeilDivSIOp>([](auto) { return Division::SignedCeil; })
+      .Case<arith::CeilDivUIOp>([](auto) { return Division::UnsignedCeil; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// What LLVM leaves undefined somewhere, defined everywhere; null for other ops.
+Value ScalarEmitter::emitDefined(Operation *op, ArrayRef<Scalar> in) {
+  if (std::optional<Division> division = findDivision(op))
+    return isa<arith::RemSIOp, arith::RemUIOp>(op) ? emitRemainder(b, *division, in[0].v, in[1].v)
+                                                   : emitDivision(b, *division, in[0].v, in[1].v);
+  if (!isa<math::IPowIOp>(op))
+    return {};
+  Type i64 = shapedLike(b.getI64Type(), in[0].v.getType());
+  auto extend = [&](Value v) { return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b, i64, v)); };
+  Value r = callPure(b, "kc_ipow", i64, {extend(in[0].v), extend(in[1].v)});
+  return in[0].v.getType() == i64 ? r : Value(arith::TruncIOp::create(b, in[0].v.getType(), r));
+}
+
+/// A function of MathLibrary.h, or of floats that upstream does not lower; null for other ops.
+Value ScalarEmitter::emitFunction(Operation *op, SmallVectorImpl<Value> &args) {
+  if (isa<math::IsInfOp>(op)) // upstream's lowering to LLVM has the other tests only
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, Value(math::AbsFOp::create(b, args[0])),
+                                 constFloat(b, args[0].getType(), std::numeric_limits<double>::infinity()));
+  const MathFunction *f = findMathFunction(op->getName().getStringRef());
+  if (!f)
+    return {};
+  if (isa<math::FPowIOp>(op))
+    args[1] = arith::SIToFPOp::create(b, args[0].getType(), args[1]);
+  Type type = args[0].getType();
+  if (f->intrinsic)
+    return callIntrinsic(b, f->intrinsic, type, args);
+  return callPure(b, std::string(f->symbol) + (getElementTypeOrSelf(type).isF32() ? "f" : ""), type, args);
+}
+
+absl::Status ScalarEmitter::emitElementwise(Operation *op, MutableArrayRef<Scalar> in, Value bad, bool inexact) {
+  Type resultType = op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
   if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) {
     unsigned width = resultType.isIndex() ? 64 : resultType.getIntOrFloatBitWidth();
     in[1].v = arith::AndIOp::create(b, in[1].v, constInt(b, in[1].v.getType(), width - 1));
   }
-  if (isa<math::IPowIOp>(op)) {
-    Type i64 = shapedLike(b.getI64Type(), in[0].v.getType());
-    auto extend = [&](Value v) { return v.getType() == i64 ? v : Value(arith::ExtSIOp::create(b, i64, v)); };
-    Value r = callPure(b, "kc_ipow", i64, {extend(in[0].v), extend(in[1].v)});
-    return setInt(in[0].v.getType() == i64 ? r : Value(arith::TruncIOp::create(b, in[0].v.getType(), r)));
-  }
-
-  // Floats: narrow operands are computed on in f32.
+  // Narrow floats are computed on in f32.
   Type computed = resultType;
   for (auto [s, v] : llvm::zip(in, op->getOperands()))
     if (isNarrowFloat(v.getType())) {
@@ -319,19 +312,11 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
       r.e = integerOpError(b, op, in, v);
     if (!env.isF64() && resultType && isNarrowFloat(resultType))
       r.v = narrowFloat(b, v, resultType);
-    return set(r);
+    map_[op->getResult(0)] = r;
+    return absl::OkStatus();
   };
-  if (isa<math::IsInfOp>(op)) // upstream's lowering to LLVM has the other tests only
-    return finish(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, Value(math::AbsFOp::create(b, args[0])),
-                                        constFloat(b, args[0].getType(), std::numeric_limits<double>::infinity())));
-  if (const MathFunction *f = findMathFunction(op->getName().getStringRef())) {
-    if (isa<math::FPowIOp>(op))
-      args[1] = arith::SIToFPOp::create(b, args[0].getType(), args[1]);
-    Type type = args[0].getType();
-    if (f->intrinsic)
-      return finish(callIntrinsic(b, f->intrinsic, type, args));
-    return finish(callPure(b, std::string(f->symbol) + (getElementTypeOrSelf(type).isF32() ? "f" : ""), type, args));
-  }
+  if (Value v = emitFunction(op, args))
+    return finish(v);
   bool pair = isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op);
   if (!OpTrait::hasElementwiseMappableTraits(op) || (op->getNumResults() != 1 && !pair))
     return unsupported(op);
@@ -346,6 +331,39 @@ absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
   for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
     map_[from] = Scalar{to, {}, bad};
   return absl::OkStatus();
+}
+
+absl::Status ScalarEmitter::emitGeneric(Operation *op, ArrayRef<Scalar> given) {
+  SmallVector<Scalar> in(given);
+  SmallVector<Value> values;
+  for (Scalar &s : in)
+    values.push_back(s.v);
+  unifyLanes(b, values);
+  for (auto [s, v] : llvm::zip(in, values))
+    s.v = v;
+  if (isa<arith::SelectOp>(op)) {
+    map_[op->getResult(0)] = emitSelect(in);
+    return absl::OkStatus();
+  }
+  Value bad;
+  for (const Scalar &s : in)
+    bad = orMaybe(b, bad, s.bad);
+  auto set = [&](Scalar s) {
+    s.bad = bad;
+    map_[op->getResult(0)] = s;
+    return absl::OkStatus();
+  };
+  if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
+    auto s = emitBitcast(cast, in[0]);
+    return s.ok() ? set(*s) : s.status();
+  }
+  if (!in.empty())
+    if (std::optional<Scalar> cast = emitCast(op, in[0]))
+      return set(*cast);
+  bool inexact = llvm::any_of(in, [](const Scalar &s) { return bool(s.e); });
+  if (Value v = emitDefined(op, in))
+    return set(Scalar{v, inexact ? integerOpError(b, op, in, v) : Value(), {}});
+  return emitElementwise(op, in, bad, inexact);
 }
 
 } // namespace kernelc::reference

@@ -91,6 +91,12 @@ private:
   absl::StatusOr<Scalar> emitRound(te::RoundOp op);
   absl::StatusOr<Scalar> emitConstant(mlir::arith::ConstantOp op);
   absl::Status emitGeneric(mlir::Operation *op, mlir::ArrayRef<Scalar> operands);
+  Scalar emitSelect(mlir::ArrayRef<Scalar> operands);
+  std::optional<Scalar> emitCast(mlir::Operation *op, const Scalar &operand);
+  Value emitDefined(mlir::Operation *op, mlir::ArrayRef<Scalar> operands);
+  Value emitFunction(mlir::Operation *op, llvm::SmallVectorImpl<Value> &args);
+  /// `bad`, `inexact`: of any operand.
+  absl::Status emitElementwise(mlir::Operation *op, mlir::MutableArrayRef<Scalar> operands, Value bad, bool inexact);
   absl::StatusOr<Scalar> emitBitcast(mlir::arith::BitcastOp op, Scalar v);
   Scalar toInteger(Scalar v, Type from, Type to, bool toUnsigned);
   Scalar fromInteger(Scalar v, Type from, Type to, bool isUnsigned);
