@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the reference pages of ops and passes, docs/dialects/generated/*.md, from
+"""Writes the reference pages of ops, passes and rules of schedules, docs/dialects/generated/*.md, from
 what mlir-tblgen made of the .td files in a build folder; the page of the passes
 shows, as the example of each pass, its test doc-example.
 
@@ -56,6 +56,22 @@ def passes(build):
     return page
 
 
+def rules():
+    """The rules that a launch's record keeps, from the tables of passes/plan."""
+    sources = ["passes/plan/Legality.cpp", "passes/plan/UnitCheck.cpp"]
+    found = []
+    for source in sources:
+        text = re.sub(r'"\s*\n\s*"', "", read(os.path.join(ROOT, source)))
+        found += [(int(n), key, sentence) for n, key, sentence in re.findall(r'\{\{(\d+),\s*"(\w+)",\s*"([^"]+)"\}', text)]
+    numbers = [n for n, _, _ in found]
+    if len(set(numbers)) != len(numbers) or numbers != sorted(numbers):
+        sys.exit("the numbers of " + " and ".join(sources) + " are not in order, or there twice")
+    page = NOTE % " and ".join(sources) + "\n# Rules of a launch's record\n\n"
+    page += "Whoever makes a record keeps them: the cost model, a schedule, `kernelc tune`. A message about a broken one\n"
+    page += "points at the record's key and has the numbers.\n\n| rule | key | it says |\n|--:|---|---|\n"
+    return page + "".join(f"| {n} | `{key}` | {sentence} |\n" for n, key, sentence in found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="a build folder that is up to date")
@@ -63,6 +79,7 @@ def main():
     args = parser.parse_args()
     pages = {name + ".md": dialect(args.build, name) for name in ("te", "tile", "cu")}
     pages["passes.md"] = passes(args.build)
+    pages["rules.md"] = rules()
     pages = {name: wrap(text) for name, text in pages.items()}
     return deliver({f"docs/dialects/generated/{name}": text for name, text in pages.items()}, args.check)
 

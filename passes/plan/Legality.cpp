@@ -17,78 +17,78 @@ bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
 bool sharesReduction(const LaunchPlan &l) { return l.cluster > 1 && !l.indices.empty() && !llvm::is_contained(l.grid, l.clusterIndex); }
 
 const PlanRule kRules[] = {
-    {1, "unit", "A unit is simt, mma or wgmma.",
+    {{1, "unit", "A unit is simt, mma or wgmma."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (llvm::is_contained({"simt", "mma", "wgmma"}, l.unit))
          return "";
        return "'unit' must be simt, mma or wgmma, not '" + l.unit + "'";
      }},
-    {2, "tiles", "A tile size is a power of two, or of the unit wgmma a multiple of 8.",
+    {{2, "tiles", "A tile size is a power of two, or of the unit wgmma a multiple of 8."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        for (int64_t t : l.tiles)
          if (t <= 0 || (!isPower(t) && (l.unit != "wgmma" || t % 8)))
            return llvm::formatv("tile size {0} is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)", t);
        return "";
      }},
-    {3, "warps", "Warps are a power of two, or the 12 of three warpgroups beside producer warps.",
+    {{3, "warps", "Warps are a power of two, or the 12 of three warpgroups beside producer warps."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (isPower(l.warps) || (l.unit == "wgmma" && l.producerWarps && l.warps == 12))
          return "";
        return llvm::formatv("{0} warps; they are a power of two, or the 12 of three warpgroups of the unit wgmma beside producer warps",
                             l.warps);
      }},
-    {4, "cluster", "A cluster lies along an index of the launch.",
+    {{4, "cluster", "A cluster lies along an index of the launch."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        bool isThere = l.clusterIndex >= 0 && l.clusterIndex < int64_t(std::max<size_t>(1, l.indices.size()));
        return isThere ? "" : "a cluster along an index that is not there";
      }},
-    {5, "cluster", "The blocks of a cluster share out what all statements of the launch let them.",
+    {{5, "cluster", "The blocks of a cluster share out what all statements of the launch let them."},
      [](KernelOp kernel, const LaunchPlan &l, Ops ops) -> std::string {
        std::string why = sharesReduction(l) ? whyNotShared(kernel, l, l.clusterIndex, ops) : "";
        return why.empty() ? "" : "the blocks of a cluster cannot share '" + l.indices[l.clusterIndex] + "' out: " + why;
      }},
-    {6, "cluster", "A cluster that shares a reduction out has a power of two of blocks.",
+    {{6, "cluster", "A cluster that shares a reduction out has a power of two of blocks."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (!sharesReduction(l) || isPower(l.cluster))
          return "";
        return llvm::formatv("a cluster of {0} blocks; it is a power of two", l.cluster);
      }},
-    {7, "cluster", "Other clusters share what producer warps load.",
+    {{7, "cluster", "Other clusters share what producer warps load."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (l.cluster == 1 || sharesReduction(l) || l.producerWarps)
          return "";
        return llvm::formatv("a cluster of {0} blocks shares what producer warps load of a product, and there are none", l.cluster);
      }},
-    {8, "pingpong", "Teams take tiles of the grid, which producer warps load.",
+    {{8, "pingpong", "Teams take tiles of the grid, which producer warps load."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (l.pingpong == 1 || (l.producerWarps && !l.grid.empty()))
          return "";
        return llvm::formatv("pingpong {0}: teams take tiles of the grid in turns, which producer warps load for them", l.pingpong);
      }},
-    {9, "warps", "A block has 32 warps at most.",
+    {{9, "warps", "A block has 32 warps at most."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        int64_t all = l.warps * l.pingpong + l.producerWarps;
        return all <= 32 ? std::string() : llvm::formatv("{0} warps; a block has 32", all).str();
      }},
-    {10, "part", "Parts of an epilogue have a power of two of columns.",
+    {{10, "part", "Parts of an epilogue have a power of two of columns."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        return isPower(l.part) ? std::string() : llvm::formatv("parts of {0} columns; they are powers of two", l.part).str();
      }},
-    {11, "producer_registers", "Threads that fill keep a multiple of 8 registers, 24 at least.",
+    {{11, "producer_registers", "Threads that fill keep a multiple of 8 registers, 24 at least."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (!l.producerRegisters || (l.producerRegisters >= 24 && l.producerRegisters % 8 == 0))
          return "";
        return llvm::formatv("{0} registers of a thread that fills; warps give back all but a multiple of 8, 24 at least",
                             l.producerRegisters);
      }},
-    {12, "producer_warps", "With producer warps all roles are whole warpgroups.",
+    {{12, "producer_warps", "With producer warps all roles are whole warpgroups."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        if (!l.producerWarps || (l.warps % 4 == 0 && l.producerWarps % 4 == 0))
          return "";
        return llvm::formatv("with producer warps roles are whole warpgroups, of 4 warps each, not {0} and {1} warps", l.warps,
                             l.producerWarps);
      }},
-    {13, "unroll", "Loops that a schedule unrolls are walked, and do not wait for copies.",
+    {{13, "unroll", "Loops that a schedule unrolls are walked, and do not wait for copies."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        for (auto [index, rounds] : llvm::enumerate(l.unroll)) {
          if (!rounds)
@@ -100,7 +100,7 @@ const PlanRule kRules[] = {
        }
        return "";
      }},
-    {14, "paired", "Pairs of tiles are taken by blocks that stay, each alone.",
+    {{14, "paired", "Pairs of tiles are taken by blocks that stay, each alone."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        bool fits = l.persistent && l.cluster == 1 && l.pingpong == 1 && !l.rotate && llvm::is_contained(l.grid, l.clusterIndex);
        return !l.paired || fits ? ""
@@ -109,8 +109,6 @@ const PlanRule kRules[] = {
 };
 
 } // namespace
-
-ArrayRef<PlanRule> planRules() { return kRules; }
 
 LogicalResult checkRecord(KernelOp kernel, const LaunchPlan &l, Ops ops) {
   auto wrong = [&](StringRef key) {
@@ -121,7 +119,7 @@ LogicalResult checkRecord(KernelOp kernel, const LaunchPlan &l, Ops ops) {
       return wrong(n.key) << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
   for (const PlanRule &rule : kRules)
     if (std::string why = rule.broken(kernel, l, ops); !why.empty())
-      return wrong(rule.key) << why;
+      return wrong(rule.says.key) << why;
   return success();
 }
 

@@ -7,16 +7,20 @@
 
 namespace kernelc::te {
 
-/// A rule of a record by itself. Those that also take the product of the launch, its operands and what a thread holds of them
-/// ([P20] on) stand in UnitCheck.cpp, which has these at hand.
-struct PlanRule {
+/// What a rule says.
+struct PlanSentence {
   int number;
   llvm::StringLiteral key; ///< of the record, at which a message points
   llvm::StringLiteral sentence;
+};
+
+/// A rule of a record by itself. Those that also take the product of the launch, its operands and what a thread holds of them (from 20 on)
+/// stand in UnitCheck.cpp, which has these at hand. docs/dialects/generated/rules.md is the whole list.
+struct PlanRule {
+  PlanSentence says;
   /// Why `l` breaks it, with its numbers; empty where it does not. `ops`: the kernel's domain ops.
   std::string (*broken)(KernelOp kernel, const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops);
 };
-llvm::ArrayRef<PlanRule> planRules();
 
 /// Fails with a diagnostic where a record breaks a rule.
 mlir::LogicalResult checkRecord(KernelOp kernel, const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops);

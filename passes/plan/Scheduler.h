@@ -11,6 +11,7 @@
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/Legality.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
@@ -282,9 +283,9 @@ private:
   llvm::SmallVector<int64_t> indicesOf(llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
 
   // UnitCheck.cpp
-  /// The part of checkUnit for wgmma, which takes `given` as `form` says.
-  mlir::LogicalResult checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
-                                      llvm::ArrayRef<int64_t> dims);
+  struct UnitProduct;
+  struct Broken;
+  struct ProductRules;
   /// Whether each tile's product of `c` is one of its own in unit wgmma, from slots alone, that is added to a sum.
   static bool startsFromZero(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Registers that `sets` of accumulators of `c` take of a thread, and those that it has.

@@ -1,127 +1,338 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a unit asks of the schedule of a product, whoever chose it.
+// What a unit asks of the schedule of a product, whoever chose it: the second half of the list in Legality.h.
 #include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
+#include "passes/plan/Legality.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/Scheduler.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
 
+/// A product of a launch.
+struct Scheduler::UnitProduct {
+  const LaunchPlan &l;
+  ReduceOp reduce;
+  const Contraction &c;
+  ArrayRef<int64_t> dims; ///< of the statement: the launch's indices
+  std::optional<WarpgroupForm> form;
+
+  int64_t tileOf(unsigned d) const { return l.tiles[dims[d]]; }
+  const std::string &nameOf(unsigned d) const { return l.indices[dims[d]]; }
+};
+
+/// What breaks a rule, with its numbers; empty: nothing. `inner`: of what the record has under the rule's key, where it points at one.
+struct Scheduler::Broken {
+  std::string why;
+  StringRef inner = {};
+};
+
+/// The rules themselves, which ask what the scheduler asks when it chooses.
+struct Scheduler::ProductRules {
+  /// A dim of `list` whose tile has more than one point.
+  static std::optional<unsigned> findWide(const UnitProduct &p, ArrayRef<unsigned> list) {
+    const unsigned *wide = llvm::find_if(list, [&](unsigned d) { return p.tileOf(d) != 1; });
+    return wide == list.end() ? std::nullopt : std::optional(*wide);
+  }
+  static std::string one(const UnitProduct &p, unsigned d, StringRef why) {
+    return llvm::formatv(why.data(), p.nameOf(d)).str() + llvm::formatv(", so that its tile is 1, not {0}", p.tileOf(d)).str();
+  }
+  static Broken ofBatch(Scheduler &, const UnitProduct &p) {
+    std::optional<unsigned> d = findWide(p, p.c.batch);
+    return d ? Broken{one(p, *d, "both operands and the result have an index '{0}'"), p.nameOf(*d)} : Broken{};
+  }
+  static Broken ofScaled(Scheduler &, const UnitProduct &p) {
+    std::optional<unsigned> d = findWide(p, p.c.scaledK);
+    return d ? Broken{one(p, *d, "a scale depends on '{0}'"), p.nameOf(*d)} : Broken{};
+  }
+  static Broken ofOwn(Scheduler &, const UnitProduct &p) {
+    std::optional<unsigned> d = findWide(p, p.c.ownK);
+    return d ? Broken{one(p, *d, "one operand alone has the summed index '{0}'"), p.nameOf(*d)} : Broken{};
+  }
+  static Broken ofTerms(Scheduler &, const UnitProduct &p) {
+    if (!p.c.term || llvm::count_if(p.c.k, [&](unsigned d) { return p.tileOf(d) > 1; }) <= 1)
+      return {};
+    return {"a reduction of terms that are no products has tiles of several points along one reduced index only"};
+  }
+  static Broken ofOtherTerms(Scheduler &, const UnitProduct &p) {
+    if (!p.c.term || p.l.unit == "simt")
+      return {};
+    return {"unit " + p.l.unit + " takes sums of products, and this reduces other terms; CUDA cores (simt) do that"};
+  }
+  static Broken ofCondition(Scheduler &, const UnitProduct &p) {
+    for (auto [index, most] : llvm::enumerate(uniformTiles(p.l, p.c, p.dims)))
+      if (most && p.l.tiles[index] > most)
+        return {llvm::formatv("the condition picks blocks of {0} along '{1}', so that its tile is no more than that, not {2}", most,
+                              p.l.indices[index], p.l.tiles[index]),
+                p.l.indices[index]};
+    return {};
+  }
+
+  /// Blocks of a cluster fill each other's slots: they must walk the same tiles.
+  static Broken ofClusterWalk(Scheduler &, const UnitProduct &p) {
+    const int64_t *shared = llvm::find(p.dims, p.l.clusterIndex);
+    if (p.l.cluster <= 1 || shared == p.dims.end())
+      return {};
+    unsigned d = shared - p.dims.begin();
+    std::optional<IntegerSet> set = ReduceOp(p.reduce).getCondition();
+    bool differs = (p.c.where && findSupport(p.c.where, p.dims.size())[d]) ||
+                   (set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }));
+    if (!differs)
+      return {};
+    return {llvm::formatv("the condition depends on '{0}', along which the {1} blocks of a cluster share what they load",
+                          p.l.indices[p.l.clusterIndex], p.l.cluster)};
+  }
+  static Broken ofClusterTile(Scheduler &s, const UnitProduct &p) {
+    if (p.l.cluster <= 1 || !s.findInTile(p.l)[p.l.clusterIndex])
+      return {};
+    return {
+        llvm::formatv("the {0} blocks of a cluster walk neighbouring tiles of '{1}', and what is reduced over it needs all of it in one",
+                      p.l.cluster, p.l.indices[p.l.clusterIndex])};
+  }
+  /// Partial results of a team's warps meet in shared memory, of which teams have no share each.
+  static Broken ofTeams(Scheduler &s, const UnitProduct &p) {
+    if (p.l.pingpong <= 1)
+      return {};
+    llvm::BitVector inTile = s.findInTile(p.l);
+    for (unsigned d : takesColumnsAsRows(p.l, p.c, p.dims) ? p.c.n : p.c.m)
+      if (inTile[p.dims[d]])
+        return {"what is reduced over '" + p.nameOf(d) + "' crosses warps, which pingpong does not allow yet"};
+    return {};
+  }
+  static Broken ofFlight(Scheduler &, const UnitProduct &p) {
+    if (p.l.inFlight <= 1 || !p.l.loops.empty() || startsFromZero(p.l, p.c, p.dims))
+      return {};
+    return {
+        llvm::formatv("in_flight {0}: products are in flight beside each other where each starts from zero, to leave the accumulators of "
+                      "unit wgmma after a tile (promote, scales of blocks), or where one takes what the other gives (chains), and "
+                      "producer warps fill their slots",
+                      p.l.inFlight)};
+  }
+  static Broken ofFlightSlots(Scheduler &, const UnitProduct &p) {
+    if (p.l.inFlight <= p.l.stages)
+      return {};
+    return {llvm::formatv("in_flight {0}: each product reads slots of its own, and there are {1} (stages)", p.l.inFlight, p.l.stages)};
+  }
+
+  // What follows is of matrix units.
+
+  static Broken refuse(const UnitProduct &p, const llvm::Twine &why) { return {("unit " + llvm::Twine(p.l.unit) + " " + why).str()}; }
+  static bool isMatrix(const UnitProduct &p) { return p.l.unit != "simt"; }
+
+  static Broken ofTypes(Scheduler &s, const UnitProduct &p) {
+    if (!isMatrix(p) || hasUnit(p.c, s.target_))
+      return {};
+    std::string types;
+    llvm::raw_string_ostream(types) << "'" << narrowestType(p.c.a) << "' and '" << narrowestType(p.c.b) << "' on " << s.target_.name;
+    bool isF32 = narrowestType(p.c.a).isF32() && narrowestType(p.c.b).isF32();
+    return refuse(p,
+                  "does not take a product of " + types + (isF32 ? "; 'precision(contract = tf32)' in the kernel lets it round them" : ""));
+  }
+  static Broken ofTarget(Scheduler &s, const UnitProduct &p) {
+    if (p.l.unit != "wgmma" || s.target_.wgmma)
+      return {};
+    return refuse(p, llvm::Twine("is one of sm_90a; ") + s.target_.name + " has none");
+  }
+  static Broken ofForm(Scheduler &, const UnitProduct &p) {
+    if (p.l.unit != "wgmma" || p.form)
+      return {};
+    return refuse(p, "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of "
+                     "f16 or bf16 that is computed");
+  }
+  static Broken ofPowers(Scheduler &s, const UnitProduct &p) {
+    if (!isMatrix(p))
+      return {};
+    for (unsigned d = 0; d < p.dims.size(); ++d)
+      if (int64_t t = p.tileOf(d); (t & (t - 1)) && !s.isLastColumn(p.c, p.form, p.l, p.dims, d) &&
+                                   !(t == 16 * p.l.warps && s.isLastRow(p.c, p.form, p.l, p.dims, d)))
+        return refuse(p, llvm::formatv("takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 "
+                                       "warps), not {0} for '{1}'",
+                                       t, p.nameOf(d))
+                             .str());
+    return {};
+  }
+  // What follows is of warpgroups, whose rows are those of the operand that comes first.
+
+  static Contraction turned(Scheduler &s, const UnitProduct &p) {
+    Contraction c = p.c;
+    if (takesColumnsAsRows(p.l, c, p.dims))
+      c.swapOperands();
+    return c;
+  }
+  static tile::AccumulatorShape shapeOf(Scheduler &s, const UnitProduct &p) {
+    Contraction c = turned(s, p);
+    return tile::accumulatorShape("wgmma", s.tileProduct(p.l, c.m, p.dims), s.tileProduct(p.l, c.n, p.dims), p.l.warps);
+  }
+  static bool isWarpgroups(const UnitProduct &p) { return p.l.unit == "wgmma"; }
+
+  static Broken ofWarps(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p) || p.l.warps % 4 == 0)
+      return {};
+    std::string why = llvm::formatv("takes whole warpgroups, of 4 warps each, not {0}{1}", p.l.warps, p.l.warps == 1 ? " warp" : " warps");
+    if (!s.unfed_.empty())
+      why += "; the cost model does not choose it, because tensor copies do not feed this product: " + s.unfed_;
+    return refuse(p, why);
+  }
+  static Broken ofShape(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p))
+      return {};
+    tile::AccumulatorShape part = shapeOf(s, p);
+    if (part.warpM % 64 == 0 && part.warpN % 8 == 0 && part.warpN != 0 && part.warpN <= 256)
+      return {};
+    Contraction c = turned(s, p);
+    return refuse(p, llvm::formatv("takes rows by 64 and columns by 8, at most 256 a warpgroup, not {0} x {1} by {2}{3}",
+                                   s.tileProduct(p.l, c.m, p.dims), s.tileProduct(p.l, c.n, p.dims), p.l.warps / 4,
+                                   p.l.warps == 4 ? " warpgroup" : " warpgroups")
+                         .str());
+  }
+  static Broken ofStep(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p))
+      return {};
+    int64_t k = s.tileProduct(p.l, p.c.k, p.dims), step = 32 / unitBytes(p.form->type);
+    return k % step ? refuse(p, llvm::formatv("sums products by {0}, not tiles of {1}", step, k).str()) : Broken{};
+  }
+  static Broken ofByteColumns(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p) || !p.form->type.isInteger(8))
+      return {};
+    int64_t columns = shapeOf(s, p).warpN;
+    return columns > 32 && columns % 16
+               ? refuse(p, llvm::formatv("takes more than 32 columns of i8 by 16, not {0} a warpgroup", columns).str())
+               : Broken{};
+  }
+  static Broken ofRegisters(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p))
+      return {};
+    int64_t sets = p.l.promote || !p.c.partScales.empty() ? 1 + p.l.inFlight : 1;
+    int64_t accumulators = s.accumulatorRegisters(p.l, turned(s, p), p.dims, sets), share = s.registerShares(p.l).consumer;
+    if (accumulators + kBesideAccumulators <= share)
+      return {};
+    return refuse(p, llvm::formatv("needs {0} registers a thread for accumulators and {1} beside them; {2}{3}{4} threads leave each {5}",
+                                   accumulators, kBesideAccumulators, p.l.minBlocks, p.l.minBlocks == 1 ? " block of " : " blocks of ",
+                                   (p.l.producerWarps + p.l.warps * p.l.pingpong) * 32, share)
+                         .str());
+  }
+  /// What one instruction takes must fit into the registers that threads begin with.
+  static Broken ofFirstRegisters(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p) || !p.l.producerWarps)
+      return {};
+    int64_t columns = shapeOf(s, p).warpN, one = columns / 2, even = s.registerShares(p.l).even;
+    if (one + kBesideAccumulators <= even)
+      return {};
+    return refuse(p,
+                  llvm::formatv("needs {0} registers a thread for the accumulators of {1} columns and {2} beside them in one instruction; "
+                                "{3} threads begin with {4} each",
+                                one, columns, kBesideAccumulators, (p.l.producerWarps + p.l.warps * p.l.pingpong) * 32, even)
+                      .str());
+  }
+  static Broken ofFeed(Scheduler &s, const UnitProduct &p) {
+    if (!isWarpgroups(p) || !p.l.producerWarps)
+      return {};
+    Contraction c = turned(s, p);
+    std::string why;
+    int64_t bytes = 0;
+    bool feedsA = p.form->aInRegisters || p.form->bInRegisters ? s.canFeedRegisters(p.l, c.a, c.m, c.k, p.dims, bytes, why)
+                                                               : s.canFeedWgmma(p.l, c.a, c.m, c.k, p.dims, why);
+    return feedsA && s.canFeedWgmma(p.l, c.b, c.n, c.k, p.dims, why) ? Broken{} : refuse(p, "cannot be fed by producer warps: " + why);
+  }
+
+  // What follows is of warps, and of sums.
+
+  static Broken ofMma(Scheduler &s, const UnitProduct &p) {
+    int64_t m = s.tileProduct(p.l, p.c.m, p.dims), n = s.tileProduct(p.l, p.c.n, p.dims), k = s.tileProduct(p.l, p.c.k, p.dims);
+    if (p.l.unit != "mma")
+      return {};
+    int64_t leastK = 32 / unitBytes(operandType(p.c, p.c.a, p.l.unit, s.target_));
+    if (m >= 16 && n >= 16 && k >= leastK)
+      return {};
+    return refuse(p, llvm::formatv("needs tiles of at least 16 x 16 x {0}, not {1} x {2} x {3}", leastK, m, n, k).str());
+  }
+  static Broken ofPromotion(Scheduler &s, const UnitProduct &p) {
+    int64_t most = isMatrix(p) ? s.promoteAfter(operandType(p.c, p.c.a, p.l.unit, s.target_)) : 0;
+    if (!most || (p.l.promote && p.l.promote <= most))
+      return {};
+    bool rounds = accumulatesRounded(s.kernel_);
+    return refuse(p, llvm::formatv("{0}: they leave its accumulators after at most {1}{2}",
+                                   rounds ? "cuts what it adds to its accumulators, and the policy asks for sums as close as f32's"
+                                          : "sums products of f8 in fewer bits than f32 has",
+                                   most, rounds ? " (promote)" : " (promote), unless accumulate = fast")
+                         .str());
+  }
+  static Broken ofPromotedTile(Scheduler &s, const UnitProduct &p) {
+    int64_t k = s.tileProduct(p.l, p.c.k, p.dims);
+    if (!isMatrix(p) || !p.l.promote || k <= p.l.promote)
+      return {};
+    return refuse(p, llvm::formatv("sums tiles of {0} products, more than its accumulators may hold (promote {1})", k, p.l.promote).str());
+  }
+
+  struct Rule {
+    PlanSentence says;
+    Broken (*broken)(Scheduler &, const UnitProduct &);
+  };
+  /// In the order in which they are asked: later ones take earlier ones to hold.
+  static constexpr Rule kAll[] = {
+      {{20, "tiles", "An index of both operands and the result has tiles of one."}, ofBatch},
+      {{21, "tiles", "So has a summed index that a scale depends on."}, ofScaled},
+      {{22, "tiles", "So has a summed index of one operand alone."}, ofOwn},
+      {{23, "tiles", "Terms that are no products are reduced in tiles along one index."}, ofTerms},
+      {{24, "unit", "They are reduced on CUDA cores."}, ofOtherTerms},
+      {{25, "tiles", "A condition that picks blocks of an index bounds its tile."}, ofCondition},
+      {{26, "cluster", "The blocks of a cluster walk the same tiles of the summed indices."}, ofClusterWalk},
+      {{27, "cluster", "What is reduced over the results of a product lies in one block."}, ofClusterTile},
+      {{28, "pingpong", "And within a team's warps."}, ofTeams},
+      {{29, "in_flight", "Products are in flight beside each other where each starts from zero, or in chains."}, ofFlight},
+      {{30, "in_flight", "Each of them reads slots of its own."}, ofFlightSlots},
+      {{31, "unit", "The target has a matrix unit for the operands' types."}, ofTypes},
+      {{32, "unit", "Warpgroups multiply on sm_90a."}, ofTarget},
+      {{33, "unit", "They take operands as they are stored, or one that is computed."}, ofForm},
+      {{34, "unit", "Tiles of matrix units are powers of two, but for the last index of warpgroups' columns or rows."}, ofPowers},
+      {{35, "unit", "Warpgroups have 4 warps."}, ofWarps},
+      {{36, "unit", "A warpgroup takes rows by 64 and columns by 8, at most 256."}, ofShape},
+      {{37, "unit", "It sums by 32 bytes."}, ofStep},
+      {{38, "unit", "It takes more than 32 columns of bytes by 16."}, ofByteColumns},
+      {{39, "unit", "A thread has registers for its accumulators and what lies beside them."}, ofRegisters},
+      {{40, "unit", "It begins with registers for those of one instruction."}, ofFirstRegisters},
+      {{41, "unit", "Tensor copies, or registers, can bring what producer warps feed."}, ofFeed},
+      {{42, "unit", "A warp multiplies 16 x 16 and 32 bytes of sums at least."}, ofMma},
+      {{43, "unit", "Sums leave accumulators that round before they have rounded too much."}, ofPromotion},
+      {{44, "unit", "A tile has no more products than that."}, ofPromotedTile},
+  };
+};
+
+/// Fields that only products have.
+static std::pair<StringRef, std::string> findFieldOfProducts(const LaunchPlan &l) {
+  if (l.unit != "simt")
+    return {"unit", "unit " + l.unit + " takes products, and there is none"};
+  if (l.producerWarps)
+    return {"producer_warps", llvm::formatv("{0} producer warps load what a product takes, and there is none", l.producerWarps)};
+  if (l.promote)
+    return {"promote", llvm::formatv("promote {0}: there is no product whose sums would leave a unit's accumulators", l.promote)};
+  if (l.inFlight > 1)
+    return {"in_flight", llvm::formatv("in_flight {0}: there is no product", l.inFlight)};
+  return {};
+}
+
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
+  auto wrong = [&](Operation *at, StringRef key, StringRef inner, StringRef why) {
+    return mlir::emitError(getScheduleLoc(at, kernel_.getSymName(), l.name, {key, inner}))
+           << "schedule of launch '" << l.name << "': " << why;
+  };
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
     auto c = reduce ? findGeneralContraction(reduce) : std::nullopt;
     if (!c)
       continue;
     hasProduct = true;
-    auto wrong = [&](StringRef key, StringRef inner = "") {
-      return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {key, inner}))
-             << "schedule of launch '" << l.name << "': ";
-    };
-    for (unsigned d : c->batch)
-      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index])
-               << "both operands and the result have an index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
-    for (unsigned d : c->scaledK)
-      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index])
-               << "a scale depends on '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
-    for (unsigned d : c->ownK)
-      if (int64_t index = l.dims[n][d]; l.tiles[index] != 1)
-        return wrong("tiles", l.indices[index])
-               << "one operand alone has the summed index '" << l.indices[index] << "', so that its tile is 1, not " << l.tiles[index];
-    if (c->term && llvm::count_if(c->k, [&](unsigned d) { return l.tiles[l.dims[n][d]] > 1; }) > 1)
-      return wrong("tiles") << "a reduction of terms that are no products has tiles of several points along one reduced index only";
-    if (c->term && l.unit != "simt")
-      return wrong("unit") << "unit " << l.unit << " takes sums of products, and this reduces other terms; CUDA cores (simt) do that";
-    SmallVector<int64_t> uniform = uniformTiles(l, *c, l.dims[n]);
-    for (auto [index, most] : llvm::enumerate(uniform))
-      if (most && l.tiles[index] > most)
-        return wrong("tiles", l.indices[index]) << "the condition picks blocks of " << most << " along '" << l.indices[index]
-                                                << "', so that its tile is no more than that, not " << l.tiles[index];
-    // Blocks of a cluster fill each other's slots: they must walk the same tiles.
-    if (l.cluster > 1) {
-      auto shared = llvm::find(l.dims[n], l.clusterIndex);
-      unsigned d = shared - l.dims[n].begin();
-      std::optional<IntegerSet> set = reduce.getCondition();
-      bool differs =
-          shared != l.dims[n].end() && ((c->where && findSupport(c->where, l.dims[n].size())[d]) ||
-                                        (set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); })));
-      if (differs)
-        return wrong("cluster") << "the condition depends on '" << l.indices[l.clusterIndex] << "', along which the " << l.cluster
-                                << " blocks of a cluster share what they load";
-    }
-    llvm::BitVector inTile = findInTile(l);
-    if (l.cluster > 1 && inTile[l.clusterIndex])
-      return wrong("cluster") << "the " << l.cluster << " blocks of a cluster walk neighbouring tiles of '" << l.indices[l.clusterIndex]
-                              << "', and what is reduced over it needs all of it in one";
-    // Partial results of a team's warps meet in shared memory, of which teams have no share each.
-    std::optional<WarpgroupForm> form = findWarpgroupForm(*c);
-    for (unsigned d : takesColumnsAsRows(l, *c, l.dims[n]) ? c->n : c->m)
-      if (l.pingpong > 1 && inTile[l.dims[n][d]])
-        return wrong("pingpong") << "what is reduced over '" << l.indices[l.dims[n][d]]
-                                 << "' crosses warps, which pingpong does not allow yet";
-    if (l.inFlight > 1 && l.loops.empty() && !startsFromZero(l, *c, l.dims[n]))
-      return wrong("in_flight")
-             << "in_flight " << l.inFlight
-             << ": products are in flight beside each other where each starts from zero, to leave the accumulators of unit wgmma after "
-                "a tile (promote, scales of blocks), or where one takes what the other gives (chains), and producer warps fill their slots";
-    if (l.inFlight > l.stages)
-      return wrong("in_flight") << "in_flight " << l.inFlight << ": each product reads slots of its own, and there are " << l.stages
-                                << " (stages)";
-    if (l.unit == "simt")
-      continue;
-    auto refuse = [&] { return wrong("unit") << "unit " << l.unit << " "; };
-    if (!hasUnit(*c, target_))
-      return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name
-                      << (narrowestType(c->a).isF32() && narrowestType(c->b).isF32()
-                              ? "; 'precision(contract = tf32)' in the kernel lets it round them"
-                              : "");
-    if (l.unit == "wgmma" && !target_.wgmma)
-      return refuse() << "is one of sm_90a; " << target_.name << " has none";
-    if (l.unit == "wgmma" && !form)
-      return refuse()
-             << "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of f16 "
-                "or bf16 that is computed";
-    for (auto [d, index] : llvm::enumerate(l.dims[n]))
-      if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)) &&
-                                      !(t == 16 * l.warps && isLastRow(*c, form, l, l.dims[n], unsigned(d))))
-        return refuse() << "takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 warps), not " << t
-                        << " for '" << l.indices[index] << "'";
-    int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
-    Type type = operandType(*c, c->a, l.unit, target_);
-    if (l.unit == "wgmma" && failed(checkWarpgroups(l, reduce, *c, *form, l.dims[n])))
-      return failure();
-    int64_t leastK = 32 / unitBytes(type);
-    if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
-      return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
-    if (int64_t most = promoteAfter(type); most && (!l.promote || l.promote > most))
-      return refuse() << (accumulatesRounded(kernel_)
-                              ? "cuts what it adds to its accumulators, and the policy asks for sums as close as f32's"
-                              : "sums products of f8 in fewer bits than f32 has")
-                      << ": they leave its accumulators after at most " << most
-                      << (accumulatesRounded(kernel_) ? " (promote)" : " (promote), unless accumulate = fast");
-    if (l.promote && k > l.promote)
-      return refuse() << "sums tiles of " << k << " products, more than its accumulators may hold (promote " << l.promote << ")";
+    UnitProduct p{l, reduce, *c, l.dims[n], findWarpgroupForm(*c)};
+    for (const ProductRules::Rule &rule : ProductRules::kAll)
+      if (Broken broken = rule.broken(*this, p); !broken.why.empty())
+        return wrong(reduce, rule.says.key, broken.inner, broken.why);
   }
-  if (l.unit != "simt" && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"unit"}))
-           << "schedule of launch '" << l.name << "': unit " << l.unit << " takes products, and there is none";
-  if (l.producerWarps && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"producer_warps"}))
-           << "schedule of launch '" << l.name << "': " << l.producerWarps
-           << " producer warps load what a product takes, and there is none";
-  if (l.promote && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"promote"}))
-           << "schedule of launch '" << l.name << "': promote " << l.promote
-           << ": there is no product whose sums would leave a unit's accumulators";
-  if (l.inFlight > 1 && !hasProduct)
-    return mlir::emitError(getScheduleLoc(kernel_, kernel_.getSymName(), l.name, {"in_flight"}))
-           << "schedule of launch '" << l.name << "': in_flight " << l.inFlight << ": there is no product";
-  return success();
+  auto [key, why] = hasProduct ? std::pair<StringRef, std::string>() : findFieldOfProducts(l);
+  return why.empty() ? success() : LogicalResult(wrong(kernel_, key, "", why));
 }
 
 void Scheduler::settle(LaunchPlan &l) {
@@ -143,52 +354,6 @@ int64_t Scheduler::accumulatorRegisters(const LaunchPlan &l, const Contraction &
 
 RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
   return shareRegisters(target_, l.producerWarps * 32, l.warps * l.pingpong * 32, l.minBlocks, l.producerRegisters);
-}
-
-LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
-                                         ArrayRef<int64_t> dims) {
-  auto refuse = [&] {
-    return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {"unit"}))
-           << "schedule of launch '" << l.name << "': unit wgmma ";
-  };
-  Contraction c = given;
-  if (takesColumnsAsRows(l, c, dims))
-    c.swapOperands();
-  if (l.warps % 4) {
-    InFlightDiagnostic error = refuse();
-    error << "takes whole warpgroups, of 4 warps each, not " << l.warps << (l.warps == 1 ? " warp" : " warps");
-    if (!unfed_.empty())
-      error << "; the cost model does not choose it, because tensor copies do not feed this product: " << unfed_;
-    return error;
-  }
-  int64_t m = tileProduct(l, c.m, dims), n = tileProduct(l, c.n, dims);
-  tile::AccumulatorShape part = tile::accumulatorShape("wgmma", m, n, l.warps);
-  if (part.warpM % 64 || part.warpN % 8 || part.warpN == 0 || part.warpN > 256)
-    return refuse() << "takes rows by 64 and columns by 8, at most 256 a warpgroup, not " << m << " x " << n << " by " << l.warps / 4
-                    << (l.warps == 4 ? " warpgroup" : " warpgroups");
-  if (int64_t k = tileProduct(l, c.k, dims), step = 32 / unitBytes(form.type); k % step)
-    return refuse() << "sums products by " << step << ", not tiles of " << k;
-  if (form.type.isInteger(8) && part.warpN > 32 && part.warpN % 16)
-    return refuse() << "takes more than 32 columns of i8 by 16, not " << part.warpN << " a warpgroup";
-  int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = accumulatorRegisters(l, c, dims, sets);
-  if (int64_t share = registerShares(l).consumer; accumulators + kBesideAccumulators > share)
-    return refuse() << "needs " << accumulators << " registers a thread for accumulators and " << kBesideAccumulators << " beside them; "
-                    << l.minBlocks << (l.minBlocks == 1 ? " block of " : " blocks of ") << (l.producerWarps + l.warps * l.pingpong) * 32
-                    << " threads leave each " << share;
-  // What one instruction takes must fit into the registers that threads begin with.
-  int64_t threads = (l.producerWarps + l.warps * l.pingpong) * 32, even = registerShares(l).even;
-  if (int64_t one = part.warpN / 2; l.producerWarps && one + kBesideAccumulators > even)
-    return refuse() << "needs " << one << " registers a thread for the accumulators of " << part.warpN << " columns and "
-                    << kBesideAccumulators << " beside them in one instruction; " << threads << " threads begin with " << even << " each";
-  std::string why;
-  int64_t bytes = 0;
-  bool inRegisters = form.aInRegisters || form.bInRegisters;
-  auto feedsA = [&] {
-    return inRegisters ? canFeedRegisters(l, c.a, c.m, c.k, dims, bytes, why) : canFeedWgmma(l, c.a, c.m, c.k, dims, why);
-  };
-  if (l.producerWarps && !(feedsA() && canFeedWgmma(l, c.b, c.n, c.k, dims, why)))
-    return refuse() << "cannot be fed by producer warps: " << why;
-  return success();
 }
 
 bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
