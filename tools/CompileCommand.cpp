@@ -96,19 +96,12 @@ std::string printed(mlir::ModuleOp module) {
   return text + "\n";
 }
 
-absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &kernel) {
-  VariantOptions o;
-  o.target = s.arch;
-  o.name = s.variant;
-  if (s.variant == "general") {
-    o.index32 = false;
-    o.params = generalParams(kernel);
-  } else {
-    o.mayWiden = kernel.sizes.empty(); // all are given: what `run` would use for dense tensors of these sizes
-    if (s.facts.empty())
-      o.facts = denseFacts(kernel);
-  }
-  for (const std::string &f : s.facts) { // NAME:DIVISOR:MAX[:LIKE]
+using SizeFacts = decltype(VariantOptions::facts);
+
+/// --fact NAME:DIVISOR:MAX[:LIKE], by name.
+absl::StatusOr<SizeFacts> readFacts(const Settings &s) {
+  SizeFacts facts;
+  for (const std::string &f : s.facts) {
     std::vector<std::string> parts = absl::StrSplit(f, ':');
     SizeFact fact;
     bool read =
@@ -118,24 +111,39 @@ absl::StatusOr<VariantOptions> variantOptions(const Settings &s, const Kernel &k
     if (!read)
       return absl::InvalidArgumentError(absl::StrCat(
           "--fact ", f, ": expected NAME:DIVISOR:MAX or NAME:DIVISOR:MAX:LIKE, as in N:16:-1 for a size N that is a multiple of 16"));
-    o.facts[parts[0]] = fact;
+    facts[parts[0]] = fact;
+  }
+  return facts;
+}
+
+VariantOptions variantOptions(const Settings &s, const Kernel &kernel, const SizeFacts &facts) {
+  VariantOptions o;
+  o.target = s.arch;
+  o.name = s.variant;
+  o.facts = facts;
+  if (s.variant == "general") {
+    o.index32 = false;
+    o.params = generalParams(kernel);
+  } else {
+    o.mayWiden = kernel.sizes.empty(); // all are given: what `run` would use for dense tensors of these sizes
+    if (facts.empty())
+      o.facts = denseFacts(kernel);
   }
   return o;
 }
 
 /// A fact is about an open size of some kernel of the file.
-absl::Status checkFacts(const Settings &s, absl::Span<const Kernel> kernels) {
+absl::Status checkFacts(const SizeFacts &facts, absl::Span<const Kernel> kernels) {
   std::vector<std::string> sizes;
   for (const Kernel &kernel : kernels)
     for (const SizeRecipe &size : kernel.sizes)
       if (!absl::c_linear_search(sizes, size.name))
         sizes.push_back(size.name);
-  for (const std::string &f : s.facts) {
-    std::string name = f.substr(0, f.find(':'));
-    if (f.find(':') == std::string::npos || absl::c_linear_search(sizes, name))
-      continue; // (what is no fact is said with the form of one)
+  for (const auto &[name, fact] : facts) {
+    if (absl::c_linear_search(sizes, name))
+      continue;
     std::string near = findNearest(name, sizes);
-    return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": no kernel of this file has an open size '", name, "'",
+    return absl::InvalidArgumentError(absl::StrCat("--fact ", name, ": no kernel of this file has an open size '", name, "'",
                                                    !near.empty()   ? absl::StrCat("; did you mean '", near, "'?")
                                                    : sizes.empty() ? "; none is open"
                                                                    : absl::StrCat("; open are ", absl::StrJoin(sizes, ", "))));
@@ -275,101 +283,134 @@ absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Ke
   return cubin->bytes;
 }
 
-absl::Status compile(const Settings &s, std::vector<std::string> &remarks, Timer &timer) {
-  timer.phase("read and import");
-  absl::StatusOr<Source> source = readSource(s.file, s.source);
-  if (!source.ok())
-    return source.status();
-  absl::StatusOr<std::shared_ptr<Program>> program = Program::create(source->text, source->options);
-  if (!program.ok())
-    return program.status();
-  for (const std::string &warning : (*program)->warnings())
-    printMessage(warning);
-  std::vector<Kernel> kernels = (*program)->kernels();
-  if (absl::Status facts = checkFacts(s, kernels); !facts.ok())
-    return facts;
-  if (s.kind == "ptx" || s.kind == "cubin") // such a file holds one kernel
-    if (absl::StatusOr<const Kernel *> only = (*program)->findKernel(""); !only.ok())
-      return only.status();
-  std::shared_ptr<Session> session = Session::create();
-  if (s.kind == "cubin" || s.kind == "header")
-    session->prepareCompiler();
-  std::string product;
-  std::vector<std::string> texts; // CUDA C of each kernel
-  if (s.kind == "te" && s.dumpTo.empty()) {
-    absl::Status status = (*program)->withModule([&](mlir::ModuleOp module) {
-      product = printed(module);
-      return absl::OkStatus();
-    });
-    return status.ok() ? writeOutput(s.output, product) : status;
-  }
-  std::vector<absl::Status> refused; // one kernel's errors hide no other's
-  for (Kernel &kernel : kernels) {
-    absl::StatusOr<VariantOptions> options = variantOptions(s, kernel);
-    if (!options.ok())
-      return options.status();
-    timer.phase(absl::StrCat("passes of ", kernel.name));
-    std::optional<Stage> stage = stageOf(s.kind);
-    absl::Status status = withTuned(*session, **program, kernel, *options, remarks, [&]() -> absl::Status {
-      if (!s.dumpTo.empty())
-        if (absl::Status dumped = dumpPhases(**program, kernel, *options, s.dumpTo); !dumped.ok())
-          return dumped;
-      if (!stage) {
-        absl::Status added = (*program)->withModule([&](mlir::ModuleOp module) { return addVariant(module, *options, kernel); }, &remarks);
-        if (added.ok())
-          keepBest(s, *session, **program, *options, kernel, remarks);
-        return added;
-      }
-      absl::StatusOr<std::string> text = emitStage(**program, kernel, *options, *stage, remarks);
-      if (text.ok())
-        product += *text;
-      return text.status();
-    });
-    if (absl::IsInvalidArgument(status)) {
-      refused.push_back(status);
-      continue;
+/// One run of the command: what a file's kernels come to, one after the other, and together.
+class Compilation {
+public:
+  Compilation(const Settings &s, std::vector<std::string> &remarks, Timer &timer) : s_(s), remarks_(remarks), timer_(timer) {}
+
+  absl::Status run() {
+    if (absl::Status read = readProgram(); !read.ok())
+      return read;
+    if (s_.kind == "te" && s_.dumpTo.empty()) {
+      absl::Status status = program_->withModule([&](mlir::ModuleOp module) {
+        product_ = printed(module);
+        return absl::OkStatus();
+      });
+      return status.ok() ? writeOutput(s_.output, product_) : status;
     }
-    if (!status.ok())
+    session_ = Session::create();
+    if (s_.kind == "cubin" || s_.kind == "header")
+      session_->prepareCompiler();
+    std::vector<absl::Status> refused; // one kernel's errors hide no other's
+    for (Kernel &kernel : kernels_) {
+      absl::Status status = add(kernel, /*finishes=*/refused.empty());
+      if (absl::IsInvalidArgument(status))
+        refused.push_back(status);
+      else if (!status.ok())
+        return status;
+    }
+    if (!refused.empty())
+      return absl::InvalidArgumentError(
+          absl::StrJoin(refused, "\n", [](std::string *out, const absl::Status &r) { absl::StrAppend(out, r.message()); }));
+    return write();
+  }
+
+private:
+  absl::Status readProgram() {
+    timer_.phase("read and import");
+    absl::StatusOr<Source> source = readSource(s_.file, s_.source);
+    if (!source.ok())
+      return source.status();
+    absl::StatusOr<std::shared_ptr<Program>> program = Program::create(source->text, source->options);
+    if (!program.ok())
+      return program.status();
+    program_ = *std::move(program);
+    for (const std::string &warning : program_->warnings())
+      printMessage(warning);
+    kernels_ = program_->kernels();
+    absl::StatusOr<SizeFacts> facts = readFacts(s_);
+    if (!facts.ok())
+      return facts.status();
+    facts_ = *std::move(facts);
+    if (absl::Status known = checkFacts(facts_, kernels_); !known.ok())
+      return known;
+    if (s_.kind == "ptx" || s_.kind == "cubin") // such a file holds one kernel
+      return program_->findKernel("").status();
+    return absl::OkStatus();
+  }
+
+  /// Adds a kernel to the product; what NVRTC makes only where the command `finishes`.
+  absl::Status add(Kernel &kernel, bool finishes) {
+    VariantOptions options = variantOptions(s_, kernel, facts_);
+    timer_.phase(absl::StrCat("passes of ", kernel.name));
+    std::optional<Stage> stage = stageOf(s_.kind);
+    absl::Status status = withTuned(*session_, *program_, kernel, options, remarks_, [&] { return runPasses(kernel, options, stage); });
+    if (!status.ok() || stage || !finishes)
       return status;
-    if (stage || !refused.empty())
-      continue;
-    for (const std::string &r : kernel.variants[0].remarks)
-      remarks.push_back(r);
-    if (!s.dumpTo.empty())
-      if (absl::Status w = writeOutput(absl::StrCat(s.dumpTo, "/", kernel.name, ".5-cuda.cu"), kernel.variants[0].cudaText); !w.ok())
+    const Variant &variant = kernel.variants[0];
+    remarks_.insert(remarks_.end(), variant.remarks.begin(), variant.remarks.end());
+    if (!s_.dumpTo.empty())
+      if (absl::Status w = writeOutput(absl::StrCat(s_.dumpTo, "/", kernel.name, ".5-cuda.cu"), variant.cudaText); !w.ok())
         return w;
-    if (s.kind == "json")
-      continue;
-    absl::StatusOr<std::string> text = finish(s, *session, kernel, timer, remarks);
+    if (s_.kind == "json")
+      return absl::OkStatus();
+    absl::StatusOr<std::string> text = finish(s_, *session_, kernel, timer_, remarks_);
     if (!text.ok())
       return text.status();
-    if (s.kind == "cuda")
-      texts.push_back(*std::move(text));
+    if (s_.kind == "cuda")
+      texts_.push_back(*std::move(text));
     else
-      product += *text;
+      product_ += *text;
+    return absl::OkStatus();
   }
-  if (!refused.empty())
-    return absl::InvalidArgumentError(
-        absl::StrJoin(refused, "\n", [](std::string *out, const absl::Status &r) { absl::StrAppend(out, r.message()); }));
-  if (s.kind == "json") {
-    absl::StatusOr<std::string> json = artifactToJson(kernels);
-    if (!json.ok())
-      return absl::InternalError(json.status().message());
-    product = *std::move(json);
+
+  /// To `stage`, whose text joins the product, or to the kernel's variant.
+  absl::Status runPasses(Kernel &kernel, const VariantOptions &options, std::optional<Stage> stage) {
+    if (!s_.dumpTo.empty())
+      if (absl::Status dumped = dumpPhases(*program_, kernel, options, s_.dumpTo); !dumped.ok())
+        return dumped;
+    if (stage) {
+      absl::StatusOr<std::string> text = emitStage(*program_, kernel, options, *stage, remarks_);
+      if (text.ok())
+        product_ += *text;
+      return text.status();
+    }
+    absl::Status added = program_->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }, &remarks_);
+    if (added.ok())
+      keepBest(s_, *session_, *program_, options, kernel, remarks_);
+    return added;
   }
-  if (!texts.empty())
-    product = codegen::joinTexts(texts, findTarget(s.arch)->generation);
-  timer.phase("write");
-  if (s.helpers == "separate") {
-    std::filesystem::path path(s.output), beside = path;
+
+  absl::Status write() {
+    if (s_.kind == "json") {
+      absl::StatusOr<std::string> json = artifactToJson(kernels_);
+      if (!json.ok())
+        return absl::InternalError(json.status().message());
+      product_ = *std::move(json);
+    }
+    if (!texts_.empty())
+      product_ = codegen::joinTexts(texts_, findTarget(s_.arch)->generation);
+    timer_.phase("write");
+    if (s_.helpers != "separate")
+      return writeOutput(s_.output, product_);
+    std::filesystem::path path(s_.output), beside = path;
     beside.replace_filename(path.stem().string() + "_helpers.cuh");
-    codegen::SeparateText parts = codegen::separateHelpers(product, beside.filename().string());
+    codegen::SeparateText parts = codegen::separateHelpers(product_, beside.filename().string());
     if (absl::Status written = writeOutput(beside.string(), parts.helpers); !written.ok())
       return written;
-    product = std::move(parts.kernels);
+    return writeOutput(s_.output, parts.kernels);
   }
-  return writeOutput(s.output, product);
-}
+
+  const Settings &s_;
+  std::vector<std::string> &remarks_;
+  Timer &timer_;
+  std::shared_ptr<Program> program_;
+  std::vector<Kernel> kernels_;
+  SizeFacts facts_;
+  std::shared_ptr<Session> session_;
+  std::vector<std::string> texts_; ///< CUDA C of each kernel
+  std::string product_;
+};
 
 } // namespace
 
@@ -416,7 +457,7 @@ int compileCommand(const std::vector<std::string> &args) {
     return options.usageError("--helpers separate writes two files: it needs CUDA text and -o FILE.cu");
   std::vector<std::string> remarks;
   Timer timer;
-  absl::Status status = compile(s, remarks, timer);
+  absl::Status status = Compilation(s, remarks, timer).run();
   if (s.remarks)
     for (const std::string &r : remarks)
       printMessage(r);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -141,88 +142,132 @@ absl::StatusOr<std::string> appliedPrecision(Program &program, const std::string
   return s.ok() ? absl::StatusOr<std::string>(text) : s;
 }
 
-absl::Status explain(const CallOptions &options, bool asJson) {
+/// What is known of a kernel for one call.
+struct Explanation {
+  Kernel kernel; ///< with the call's variant alone
+  const Target *target;
+  std::vector<int64_t> sizes;
+  std::vector<std::vector<int64_t>> strides; ///< of each parameter
+  WorkCount work;
+  std::string precision;
+  absl::StatusOr<VariantCode> code;  ///< an error: what NVRTC, or that there is none, says
+  std::vector<LaunchReport> reports; ///< of each launch, or none at all
+  std::vector<std::string> remarks;
+
+  const Variant &variant() const { return kernel.variants[0]; }
+  SizeEnv env() const { return {sizes, target->smCount, strides}; }
+  const VariantCode *made() const { return code.ok() ? &*code : nullptr; }
+  const LaunchReport *reportOf(size_t launch) const { return reports.empty() ? nullptr : &reports[launch]; }
+};
+
+absl::StatusOr<Explanation> findExplanation(const CallOptions &options) {
   absl::StatusOr<Call> call = prepareCall(options);
   if (!call.ok())
     return call.status();
   const Kernel &signature = call->kernel->signature();
   std::string arch = options.arch.empty() ? "sm_90a" : options.arch;
-  const Target *target = findTarget(arch);
   absl::StatusOr<Kernel> kernel = call->kernel->variantFor(arch, call->arguments.values(signature), {}, /*asLoaded=*/true);
   if (!kernel.ok())
     return kernel.status();
   absl::StatusOr<WorkCount> work = countWork(call->kernel->program(), signature, call->arguments.sizes);
   if (!work.ok())
     return work.status();
-  const Variant &v = kernel->variants[0];
   absl::StatusOr<std::string> precision = appliedPrecision(call->kernel->program(), kernel->name);
   if (!precision.ok())
     return precision.status();
+  const Target *target = findTarget(arch);
   std::vector<std::vector<int64_t>> strides;
   for (const HostTensor &t : call->arguments.tensors)
     strides.push_back(denseStrides(t.shape()));
-  SizeEnv env{call->arguments.sizes, target->smCount, strides};
+  const Variant &v = kernel->variants[0];
   absl::StatusOr<VariantCode> code = call->session->compileVariant(v, absl::StrCat(kernel->name, ".cu"));
-  // What the planner says is of its first plan.
-  bool isFirst =
-      std::none_of(v.remarks.begin(), v.remarks.end(), [](const std::string &r) { return absl::StartsWith(r, "plan 1 not kept"); });
-  absl::StatusOr<std::vector<LaunchReport>> reports = call->kernel->reportPlan(arch, call->arguments.values(signature));
-  auto reportOf = [&](size_t i) { return isFirst && reports.ok() && reports->size() == v.launches.size() ? &(*reports)[i] : nullptr; };
-  const VariantCode *made = code.ok() ? &*code : nullptr;
   std::vector<std::string> remarks;
-  if (made)
-    for (const Cubin &cubin : made->cubins)
+  if (code.ok())
+    for (const Cubin &cubin : code->cubins)
       for (const CompileDiagnostic &d : cubin.diagnostics)
         remarks.push_back(toString(d));
   remarks.insert(remarks.end(), v.remarks.begin(), v.remarks.end());
-  if (asJson) {
-    JsonObject sizes;
-    for (size_t i = 0; i < kernel->sizes.size(); ++i)
-      sizes.push_back({kernel->sizes[i].name, call->arguments.sizes[i]});
-    JsonArray workspaces, launches;
-    for (const Workspace &w : v.workspaces)
-      workspaces.push_back(JsonObject{{"name", w.name}, {"bytes", w.bytes.evaluate(env)}});
-    for (size_t i = 0; i < v.launches.size(); ++i)
-      launches.push_back(toJson(v.launches[i], env, *target, made, reportOf(i)));
-    JsonObject o{
-        {"kernel", kernel->name},
-        {"arch", arch},
-        {"sizes", std::move(sizes)},
-        {"precision", *precision},
-        {"variant", JsonObject{{"name", v.name}, {"assumes", v.guardText}}},
-        {"work", JsonObject{{"bytes", work->bytes}, {"flops", work->flops}, {"int_ops", work->intOps}, {"upper_bound", work->upperBound}}},
-        {"workspace_bytes", v.workspaceBytes.evaluate(env)},
-        {"workspaces", std::move(workspaces)},
-        {"launches", std::move(launches)},
-        {"remarks", JsonArray(remarks.begin(), remarks.end())}};
-    absl::StatusOr<std::string> text = printJson(o, 2);
-    if (text.ok())
-      std::cout << *text << "\n";
-    return text.status();
-  }
-  std::cout << "kernel    " << kernel->name
-            << (kernel->loc.file.empty() ? "" : absl::StrCat(" of ", kernel->loc.file, ":", kernel->loc.line)) << ", for " << arch << "\n";
-  explainSizes(*kernel, call->arguments.sizes);
-  if (!precision->empty())
-    std::cout << "precision " << *precision << "\n";
-  std::cout << "variant   " << v.name << (v.guardText.empty() ? "" : ", assumes " + v.guardText) << "\n";
-  std::cout << "work      " << amount(double(work->bytes), "B") << " at least, " << amount(double(work->flops), "flop")
-            << (work->intOps ? ", " + amount(double(work->intOps), "integer op") : "")
-            << absl::StrFormat(", %.3g flop/B\n", work->bytes ? double(work->flops) / double(work->bytes) : 0.0);
-  if (!work->upperBound.empty())
-    std::cout << "          at most so much: " << work->upperBound << "\n";
-  if (int64_t bytes = v.workspaceBytes.evaluate(env)) {
-    std::vector<std::string> parts;
-    for (const Workspace &w : v.workspaces)
-      parts.push_back(absl::StrCat(w.name, " ", amount(double(w.bytes.evaluate(env)), "B")));
-    std::cout << "workspace " << amount(double(bytes), "B") << (parts.empty() ? "" : ": " + absl::StrJoin(parts, ", ")) << "\n";
-  }
+  // What the planner says is of its first plan.
+  bool isFirst = absl::c_none_of(v.remarks, [](const std::string &r) { return absl::StartsWith(r, "plan 1 not kept"); });
+  absl::StatusOr<std::vector<LaunchReport>> reports = call->kernel->reportPlan(arch, call->arguments.values(signature));
+  if (!isFirst || !reports.ok() || reports->size() != v.launches.size())
+    reports = std::vector<LaunchReport>();
+  return Explanation{*std::move(kernel),    target,          call->arguments.sizes, std::move(strides), *std::move(work),
+                     *std::move(precision), std::move(code), *std::move(reports),   std::move(remarks)};
+}
+
+absl::Status printAsJson(const Explanation &e) {
+  JsonObject sizes;
+  for (size_t i = 0; i < e.kernel.sizes.size(); ++i)
+    sizes.push_back({e.kernel.sizes[i].name, e.sizes[i]});
+  JsonArray workspaces, launches;
+  const Variant &v = e.variant();
+  for (const Workspace &w : v.workspaces)
+    workspaces.push_back(JsonObject{{"name", w.name}, {"bytes", w.bytes.evaluate(e.env())}});
   for (size_t i = 0; i < v.launches.size(); ++i)
-    explainLaunch(*kernel, v.launches[i], i, env, *target, made, reportOf(i));
-  if (!made)
-    std::cout << "registers unknown: " << code.status().message() << "\n";
-  for (const std::string &r : remarks)
+    launches.push_back(toJson(v.launches[i], e.env(), *e.target, e.made(), e.reportOf(i)));
+  JsonObject o{
+      {"kernel", e.kernel.name},
+      {"arch", e.target->name},
+      {"sizes", std::move(sizes)},
+      {"precision", e.precision},
+      {"variant", JsonObject{{"name", v.name}, {"assumes", v.guardText}}},
+      {"work",
+       JsonObject{{"bytes", e.work.bytes}, {"flops", e.work.flops}, {"int_ops", e.work.intOps}, {"upper_bound", e.work.upperBound}}},
+      {"workspace_bytes", v.workspaceBytes.evaluate(e.env())},
+      {"workspaces", std::move(workspaces)},
+      {"launches", std::move(launches)},
+      {"remarks", JsonArray(e.remarks.begin(), e.remarks.end())}};
+  absl::StatusOr<std::string> text = printJson(o, 2);
+  if (text.ok())
+    std::cout << *text << "\n";
+  return text.status();
+}
+
+void printWork(const WorkCount &work) {
+  std::cout << "work      " << amount(double(work.bytes), "B") << " at least, " << amount(double(work.flops), "flop")
+            << (work.intOps ? ", " + amount(double(work.intOps), "integer op") : "")
+            << absl::StrFormat(", %.3g flop/B\n", work.bytes ? double(work.flops) / double(work.bytes) : 0.0);
+  if (!work.upperBound.empty())
+    std::cout << "          at most so much: " << work.upperBound << "\n";
+}
+
+void printWorkspaces(const Variant &v, const SizeEnv &env) {
+  int64_t bytes = v.workspaceBytes.evaluate(env);
+  if (!bytes)
+    return;
+  std::vector<std::string> parts;
+  for (const Workspace &w : v.workspaces)
+    parts.push_back(absl::StrCat(w.name, " ", amount(double(w.bytes.evaluate(env)), "B")));
+  std::cout << "workspace " << amount(double(bytes), "B") << (parts.empty() ? "" : ": " + absl::StrJoin(parts, ", ")) << "\n";
+}
+
+void printAsText(const Explanation &e) {
+  const Variant &v = e.variant();
+  std::cout << "kernel    " << e.kernel.name
+            << (e.kernel.loc.file.empty() ? "" : absl::StrCat(" of ", e.kernel.loc.file, ":", e.kernel.loc.line)) << ", for "
+            << e.target->name << "\n";
+  explainSizes(e.kernel, e.sizes);
+  if (!e.precision.empty())
+    std::cout << "precision " << e.precision << "\n";
+  std::cout << "variant   " << v.name << (v.guardText.empty() ? "" : ", assumes " + v.guardText) << "\n";
+  printWork(e.work);
+  printWorkspaces(v, e.env());
+  for (size_t i = 0; i < v.launches.size(); ++i)
+    explainLaunch(e.kernel, v.launches[i], i, e.env(), *e.target, e.made(), e.reportOf(i));
+  if (!e.made())
+    std::cout << "registers unknown: " << e.code.status().message() << "\n";
+  for (const std::string &r : e.remarks)
     std::cout << "remark    " << r << "\n";
+}
+
+absl::Status explain(const CallOptions &options, bool asJson) {
+  absl::StatusOr<Explanation> e = findExplanation(options);
+  if (!e.ok())
+    return e.status();
+  if (asJson)
+    return printAsJson(*e);
+  printAsText(*e);
   return absl::OkStatus();
 }
 
