@@ -74,7 +74,7 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
                                 << " (stages)";
     if (l.unit == "simt")
       continue;
-    auto refuse = [&] { return wrong("unit") << "unit " << l.unit << " "; };
+    auto refuse = [&](StringRef key = "unit", StringRef inner = "") { return wrong(key, inner) << "unit " << l.unit << " "; };
     if (!hasUnit(*c, target_))
       return refuse() << "does not take a product of " << narrowestType(c->a) << " and " << narrowestType(c->b) << " on " << target_.name
                       << (narrowestType(c->a).isF32() && narrowestType(c->b).isF32()
@@ -89,15 +89,16 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
     for (auto [d, index] : llvm::enumerate(l.dims[n]))
       if (int64_t t = l.tiles[index]; (t & (t - 1)) && !isLastColumn(*c, form, l, l.dims[n], unsigned(d)) &&
                                       !(t == 16 * l.warps && isLastRow(*c, form, l, l.dims[n], unsigned(d))))
-        return refuse() << "takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 warps), not " << t
-                        << " for '" << l.indices[index] << "'";
+        return refuse("tiles", l.indices[index])
+               << "takes tiles of powers of two, but for its last index of columns (and 192 rows for 12 warps), not " << t << " for '"
+               << l.indices[index] << "'";
     int64_t m = tileProduct(l, c->m, l.dims[n]), columns = tileProduct(l, c->n, l.dims[n]), k = tileProduct(l, c->k, l.dims[n]);
     Type type = operandType(*c, c->a, l.unit, target_);
     if (l.unit == "wgmma" && failed(checkWarpgroups(l, reduce, *c, *form, l.dims[n])))
       return failure();
     int64_t leastK = 32 / unitBytes(type);
     if (l.unit == "mma" && (m < 16 || columns < 16 || k < leastK))
-      return refuse() << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
+      return refuse("tiles") << "needs tiles of at least 16 x 16 x " << leastK << ", not " << m << " x " << columns << " x " << k;
     if (int64_t most = promoteAfter(type); most && (!l.promote || l.promote > most))
       return refuse() << (accumulatesRounded(kernel_)
                               ? "cuts what it adds to its accumulators, and the policy asks for sums as close as f32's"
@@ -147,15 +148,15 @@ RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
 
 LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, const Contraction &given, const WarpgroupForm &form,
                                          ArrayRef<int64_t> dims) {
-  auto refuse = [&] {
-    return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {"unit"}))
+  auto refuse = [&](StringRef key = "unit") {
+    return mlir::emitError(getScheduleLoc(reduce, kernel_.getSymName(), l.name, {key}))
            << "schedule of launch '" << l.name << "': unit wgmma ";
   };
   Contraction c = given;
   if (takesColumnsAsRows(l, c, dims))
     c.swapOperands();
   if (l.warps % 4) {
-    InFlightDiagnostic error = refuse();
+    InFlightDiagnostic error = refuse("warps");
     error << "takes whole warpgroups, of 4 warps each, not " << l.warps << (l.warps == 1 ? " warp" : " warps");
     if (!unfed_.empty())
       error << "; the cost model does not choose it, because tensor copies do not feed this product: " << unfed_;
@@ -164,10 +165,10 @@ LogicalResult Scheduler::checkWarpgroups(const LaunchPlan &l, ReduceOp reduce, c
   int64_t m = tileProduct(l, c.m, dims), n = tileProduct(l, c.n, dims);
   tile::AccumulatorShape part = tile::accumulatorShape("wgmma", m, n, l.warps);
   if (part.warpM % 64 || part.warpN % 8 || part.warpN == 0 || part.warpN > 256)
-    return refuse() << "takes rows by 64 and columns by 8, at most 256 a warpgroup, not " << m << " x " << n << " by " << l.warps / 4
-                    << (l.warps == 4 ? " warpgroup" : " warpgroups");
+    return refuse("tiles") << "takes rows by 64 and columns by 8, at most 256 a warpgroup, not " << m << " x " << n << " by " << l.warps / 4
+                           << (l.warps == 4 ? " warpgroup" : " warpgroups");
   if (int64_t k = tileProduct(l, c.k, dims), step = 32 / unitBytes(form.type); k % step)
-    return refuse() << "sums products by " << step << ", not tiles of " << k;
+    return refuse("tiles") << "sums products by " << step << ", not tiles of " << k;
   if (form.type.isInteger(8) && part.warpN > 32 && part.warpN % 16)
     return refuse() << "takes more than 32 columns of i8 by 16, not " << part.warpN << " a warpgroup";
   int64_t sets = l.promote || !c.partScales.empty() ? 1 + l.inFlight : 1, accumulators = accumulatorRegisters(l, c, dims, sets);
