@@ -96,6 +96,9 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   }
   std::string need =
       below ? print(e, kernel) + " >= 0" : print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) + " <= " + print(dim, kernel);
+  std::string text = print(dim, kernel), same = print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel);
+  if (!below && text != same && StringRef(text).equals_insensitive(same)) // x: f32[N], w: f32[n]
+    return "'" + same + "' and '" + text + "' are two sizes; give both dims one name, or add 'require " + need + "'";
   return "add 'require " + need + "', or " + forms;
 }
 

@@ -377,7 +377,7 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
     for (auto [m, other] : llvm::enumerate(list.take_front(n)))
       if (!(affine && images[n].intersect(images[m]).isIntegerEmpty()) && !areDisjoint(*other, *s)) {
         diags.error(s->loc) << "this statement defines elements of '" << t->name << "' that line " << diags.location(other->loc).getLine()
-                            << " defines as well; restrict one of them with 'where'";
+                            << " defines as well; restrict one of them with 'where', or give the first values a name of their own by 'let'";
         return;
       }
     if (affine)

@@ -264,7 +264,9 @@ void Elaborator::reportUnknownType(StringRef type, Loc loc) {
         type, {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "i4", "u64", "u32", "u16", "u8", "u4", "bool"});
   auto d = diags.error(loc);
   d << "unknown element type '" << type << "'";
-  if (!near.empty())
+  if (isTensorWord(type))
+    d << "; a tensor is an element type with a shape, as in 'f32[N]'";
+  else if (!near.empty())
     d << "; did you mean '" << near << "'?";
 }
 
@@ -303,7 +305,9 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   }
   d << "unknown name '" << e->text << "'";
   bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
-  if (isComment)
+  if (StringRef hint = hintForName(e->text); !hint.empty())
+    d << "; " << hint;
+  else if (isComment)
     d << "; comments start with '#', '//' is floor division";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";

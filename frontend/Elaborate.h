@@ -110,6 +110,7 @@ public:
 
   /// True for names an index may not have.
   bool isKernelName(llvm::StringRef name) const;
+  bool isFunction(llvm::StringRef name) const { return fns.contains(name); }
 
   // --- statements
   /// Opens the scope of a statement; free indices are then bound into it.

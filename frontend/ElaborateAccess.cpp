@@ -216,7 +216,14 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
   d << "unknown tensor '" << e->text << "'";
-  if (!near.empty())
+  const Statement *later = nullptr; // (all that was defined before is known)
+  if (root->kernelLevel && e->loc.file == 0)
+    for (const Statement &s : kernel.def->body)
+      if (!later && s.kind == Statement::Let && s.target == e->text)
+        later = &s;
+  if (later)
+    d << "; it is defined on line " << diags.location(later->loc).getLine() << ", and statements run in order";
+  else if (!near.empty())
     d << "; did you mean '" << near << "'?";
   return nullptr;
 }

@@ -56,6 +56,10 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     error(e->loc) << "'" << e->text << "' needs the indices it reduces, as in '" << e->text << "[k](..)'";
     return nullptr;
   }
+  if (llvm::is_contained({"inf", "nan", "pi"}, e->text)) {
+    error(e->whole()) << "'" << e->text << "' is a number, not a function; write '" << e->text << "'";
+    return nullptr;
+  }
   auto own = tensors.find(e->text);
   if (own != tensors.end() && e->loc.file == 0) { // x(i, j)
     StringRef text = diags.file(0).text;
@@ -74,6 +78,8 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
   d << "unknown function '" << e->text << "'";
   if (StringRef hint = hintForFunction(e->text); !hint.empty())
     d << "; " << hint;
+  else if (e->named.size() == 1 && e->named[0].value->kind == Expr::String) // float("-inf")
+    d << "; a string is not a value: infinities are 'inf' and '-inf'";
   else if (StringRef type = elementTypeMeant(e->text); !type.empty())
     d << "; did you mean the cast '" << type << "(..)'?";
   else if (!near.empty())

@@ -182,7 +182,9 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
       ++next;
     }
     if (i >= fn->params.size() || given[i]) {
-      error(e->loc) << "'" << fn->name << "' takes " << fn->params.size() << " arguments";
+      SmallVector<StringRef> names(llvm::map_range(fn->params, [](const Param &p) { return p.name; }));
+      error(e->loc) << "'" << fn->name << "' takes " << fn->params.size() << (names.size() == 1 ? " argument" : " arguments") << " ("
+                    << llvm::join(names, ", ") << "), not " << e->named.size();
       return false;
     }
     given[i] = a.value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tuples: values of several fields, which live in 'let's, functions and reducers only. See Elaborate.h.
 #include "frontend/Elaborate.h"
+#include "frontend/Habits.h"
 
 using namespace mlir;
 
@@ -25,6 +26,16 @@ Node *Elaborator::elaborateTuple(const Expr *e, const Scope *scope) {
 }
 
 Node *Elaborator::elaborateMember(const Expr *e, const Scope *scope) {
+  if (const Expr *module = e->args[0];
+      module->kind == Expr::Name && isModule(module->text) && !scope->find(module->text) && !tensors.contains(module->text)) { // np.inf
+    auto d = error(module->loc);
+    d << "constants stand in no module here";
+    if (llvm::is_contained({"inf", "nan", "pi"}, e->text))
+      d << "; write '" << e->text << "'";
+    else
+      d << "; there are inf, nan and pi";
+    return nullptr;
+  }
   Node *n = elaborateValue(e->args[0], scope);
   if (!n)
     return nullptr;

@@ -9,9 +9,27 @@ namespace kernelc::frontend {
 
 StringRef hintForFunction(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
-      .Cases({"matmul", "dot", "mm", "bmm", "einsum", "tensordot", "inner", "linear"},
+      .Cases({"matmul", "mm", "bmm", "einsum", "tensordot", "linear"},
              "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'")
-      .Cases({"select", "mux", "ifelse"}, "write 'a if c else b'")
+      .Cases({"dot", "inner", "vdot"}, "a product of vectors is a sum of products, as in 'y[] = sum[k](a[k] * b[k])'")
+      .Cases({"outer"}, "an outer product is 'y[i, j] = a[i] * b[j]'")
+      .Cases({"program_id", "num_programs", "thread_id", "get_global_id", "thread_binding"},
+             "a text has no blocks and threads, which kernelc chooses: 'y[i] = ..' defines y for every i")
+      .Cases({"load", "store"}, "tensors are read and written by subscripts, as in 'y[i] = x[i]'")
+      .Cases({"compute", "placeholder", "vectorize", "vmap"}, "'y[i] = ..' defines y for every i")
+      .Cases({"reduce_axis"}, "a reduction names its index, as in 'sum[k in 0:n](..)'")
+      .Cases({"atomic_add", "atomicAdd", "scatter_add", "index_add"}, "points that meet in an element are added up by 'y[at[n]] += x[n]'")
+      .Cases({"gather", "take", "index_select"}, "a gather is a subscript, as in 'y[n] = x[at[n]]'")
+      .Cases({"one_hot", "onehot", "eye"}, "compare indices, as in '1.0 if i == j else 0.0'")
+      .Cases({"tril", "triu"}, "compare indices, as in 'x[i, j] if j <= i else 0'")
+      .Cases({"flip", "roll"}, "compute the subscript, as in 'x[N - 1 - i]' or 'x.wrap[i - 1]'")
+      .Cases({"select", "mux", "ifelse", "masked_fill"}, "write 'a if c else b'")
+      .Cases({"clip"}, "write 'clamp(x, lo, hi)'")
+      .Cases({"topk", "top_k"}, "'import \"std/reducers.kc\"' has 'top4' and 'top8'")
+      .Cases({"sort", "argsort"}, "there are no sorts; 'argmax[k](..)' gives the place of the largest, 'std/reducers.kc' has 'top8'")
+      .Cases({"map", "apply"}, "a function is called at each element, as in 'y[i] = relu(x[i])'")
+      .Cases({"broadcast", "broadcast_to", "expand", "expand_dims", "squeeze", "unsqueeze"},
+             "what is the same along an index does not name it, as in 'y[i, j] = x[j]'")
       .Cases({"transpose", "permute"}, "name the indices in the other order, as in 'y[i, j] = x[j, i]'")
       .Cases({"reshape", "flatten"}, "compute the subscripts, as in 'y[i] = x[i // N, i % N]'")
       .Cases({"concat", "concatenate", "cat", "stack"}, "write a statement for each part, as in 'y[i + M] = b[i]'")
@@ -22,6 +40,7 @@ StringRef hintForFunction(StringRef name) {
       .Cases({"rearrange", "repeat"}, "dims are read in another order or split by 'view(x, \"s (h d) -> h s d\", h=4)[h, s, d]'")
       .Cases({"cumsum", "cumprod", "scan"}, "a scan is a reduction up to an index, as in 'sum[k, k <= i](x[k])'")
       .Cases({"astype", "to", "type", "cast"}, "a type's name is a cast, as in 'bf16(..)'")
+      .Cases({"bitcast", "view_as"}, "there is no cast that keeps the bits")
       .Cases({"average", "avg"}, "write 'mean[k](..)'")
       .Cases({"add", "reduce_sum"}, "write 'sum[k](..)'")
       .Cases({"product"}, "write 'prod[k](..)'")
@@ -31,7 +50,8 @@ StringRef hintForFunction(StringRef name) {
       .Cases({"logf", "ln"}, "write 'log(..)'")
       .Cases({"sqrtf"}, "write 'sqrt(..)'")
       .Cases({"arctan"}, "write 'atan(..)'")
-      .Cases({"zeros", "zeros_like"}, "write '0'")
+      .Cases({"zeros", "zeros_like", "ones", "ones_like", "full", "empty"},
+             "a tensor that is one number everywhere is that number: write '0' where it is read")
       .Cases({"print", "printf"}, "a kernel prints nothing; 'kernelc run -o NAME=FILE.npy' writes an output")
       .Default("");
 }
@@ -44,8 +64,19 @@ StringRef hintForStatement(StringRef word) {
              "a choice is part of an expression, 'a if c else b', or restricts a statement, 'y[i] = .. where i < n'")
       .Cases({"var", "auto", "const", "int", "float", "double", "size_t", "bool"},
              "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
+      .Cases({"__shared__", "shared", "register"},
+             "where a tensor is kept is kernelc's choice; an intermediate one is defined by 'let', as in 'let t[i] = ..'")
       .Case("assume", "what must hold of the sizes stands in 'require'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
+      .Default("");
+}
+
+StringRef hintForName(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .CasesLower({"infinity", "inff", "inf"}, "write 'inf'")
+      .CasesLower({"nan"}, "write 'nan'")
+      .Cases({"M_PI", "PI", "Pi"}, "write 'pi'")
+      .Cases({"None", "null", "nullptr", "NULL", "nil"}, "nothing is left out here; write the value that stands for it")
       .Default("");
 }
 
@@ -71,7 +102,7 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"!==", "write '!='"},
       {"<>", "write '!='"},
       {"=<", "write '<='"},
-      {"=>", "write '>='"},
+      {"=>", "write '>=' to compare, '->' before the outputs"},
       {"++", "write 'y[i] += 1' with an 'inout'"},
       {"--", "write 'y[i] += -1' with an 'inout'"},
       {"!", "write 'not'"},
@@ -124,6 +155,14 @@ StringRef elementTypeMeant(StringRef name) {
       .Cases({"uint8", "uint8_t", "byte"}, "u8")
       .Cases({"boolean", "i1"}, "bool")
       .Default("");
+}
+
+bool isTensorWord(StringRef word) {
+  return llvm::is_contained({"tensor", "array", "ndarray", "buffer", "list", "pointer", "ptr", "matrix", "vector"}, word.lower());
+}
+
+bool isModule(StringRef name) {
+  return llvm::is_contained({"np", "numpy", "math", "torch", "tl", "jnp", "jax", "cupy", "tvm", "te", "F", "std"}, name);
 }
 
 } // namespace kernelc::frontend

@@ -11,6 +11,8 @@ namespace kernelc::frontend {
 llvm::StringRef hintForFunction(llvm::StringRef name);
 /// The same for a statement that begins with `word` ("return", "for", "if").
 llvm::StringRef hintForStatement(llvm::StringRef word);
+/// What to write for a name of another language ("None"), as the end of a sentence; empty for none that is known.
+llvm::StringRef hintForName(llvm::StringRef name);
 /// The keyword of a definition that another language begins with `word` ("func"): "fn" or "def"; empty for none.
 llvm::StringRef definitionMeant(llvm::StringRef word);
 /// The spelling here of the character or operator at the front of `text` ("&&", "?", "≤"), as the end of a sentence; `length`
@@ -18,5 +20,9 @@ llvm::StringRef definitionMeant(llvm::StringRef word);
 llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);
 /// The element type that another language calls `name` ("float"); empty for none.
 llvm::StringRef elementTypeMeant(llvm::StringRef name);
+/// Whether another language calls tensors so ("Tensor", "pointer").
+bool isTensorWord(llvm::StringRef word);
+/// Whether it is a module of another language, or a name that people give it ("np").
+bool isModule(llvm::StringRef name);
 
 } // namespace kernelc::frontend

@@ -119,10 +119,8 @@ Expr *Parser::parsePrimary() {
     }
     [[fallthrough]];
   default:
-    if (t.kind == Tok::Colon && !tooDeep && pos > 0 && (tokens[pos - 1].kind == Tok::LSquare || tokens[pos - 1].kind == Tok::Comma)) {
-      diags.error(t.loc) << "there are no slices; an index runs over its dim, as in 'sum[j](x[i, j])'";
+    if (refuseSlice() || refuseList())
       return nullptr;
-    }
     if (at(Tok::Dot) && peek(1).kind == Tok::Dot && peek(2).kind == Tok::Dot && !tooDeep) {
       diags.error(t.loc) << "'...' stands for no dims here; each dim has a subscript, as in 'x[b, i, j]'";
       return nullptr;
@@ -141,7 +139,8 @@ Expr *Parser::parseNameExpr() {
   if (!nest.ok())
     return nullptr;
   if (atWord("lambda") && peek(1).kind == Tok::Name && !startsLine(pos + 1)) {
-    diags.error(peek().loc) << "there is no 'lambda'; a function is a definition of its own, as in 'fn f(a) { a + 1 }'";
+    diags.error(peek().loc) << "there is no 'lambda'; 'y[i] = ..' defines y for every i, and a function is a definition of its own, "
+                               "as in 'fn f(a) { a + 1 }'";
     return nullptr;
   }
   const Token &name = take();
@@ -217,16 +216,8 @@ Expr *Parser::parseNameExpr() {
 /// x[i][j], and sum[k] x[i, k].
 bool Parser::checkAccess(const Expr *e, size_t bracket) {
   bool isReduction = isReductionName(e->text);
-  if (at(Tok::LSquare)) {
-    size_t close = pos;
-    while (tokens[close].kind != Tok::RSquare && tokens[close].kind != Tok::Eof && !startsLine(close + 1))
-      ++close;
-    auto d = diags.error(peek().loc);
-    d << "all subscripts stand in one bracket";
-    if (tokens[close].kind == Tok::RSquare && close > pos + 1)
-      d << "; write '" << textOf(bracket - 1, pos - 1) << ", " << textOf(pos + 1, close) << "]'";
+  if (refuseSecondBracket(bracket))
     return false;
-  }
   // A tensor may have the name of a reduction; then a statement may begin behind it.
   bool operand = at(Tok::Name) || at(Tok::Integer) || at(Tok::Float);
   if (!isReduction || !operand || startsLine(pos) || atAssignment() || !current || current->kind != Definition::Def)

@@ -167,6 +167,12 @@ bool Parser::failStatement() {
   if (slashesBefore(isProse) && isProse)
     return fail("");
   StringRef hint = isWordAhead ? hintForStatement(word) : "";
+  if (atWord("for") && !startsLine(pos) && pos > 0 && tokens[pos - 1].kind != Tok::LBrace && tokens[pos - 1].kind != Tok::Semicolon)
+    hint = "the range of an index stands behind 'where', as in 'where i in 0:n'";
+  if (at(Tok::String)) {
+    diags.error(peek().loc) << "a string is no statement; comments start with '#' and end with the line";
+    return false;
+  }
   if (hint.empty() && atDeclaration())
     hint = "an intermediate tensor is defined by 'let', with its type behind its name, as in 'let t[i]: f32 = ..'";
   std::string near;
@@ -219,7 +225,9 @@ bool Parser::parseLet(Statement &s) {
   take();
   if (!parseTarget(s))
     return false;
-  if (accept(Tok::Colon) && !parseType(s.type))
+  Param of;
+  of.name = s.target;
+  if (accept(Tok::Colon) && !parseType(s.type, of))
     return false;
   s.op = "=";
   s.opLoc = peek().loc;
@@ -310,7 +318,8 @@ bool Parser::parseTarget(Statement &s) {
   }
   if (accept(Tok::LSquare, Role::TightOpen)) {
     s.hasSubscripts = true;
-    return parseExprList(Tok::RSquare, s.subscripts, "the subscripts");
+    size_t bracket = pos - 1;
+    return parseExprList(Tok::RSquare, s.subscripts, "the subscripts") && !refuseSecondBracket(bracket);
   }
   return true;
 }
@@ -340,7 +349,19 @@ bool Parser::parseAssignOp(Statement &s) {
       return false;
     }
     [[fallthrough]];
-  default: return fail("'=' or an assignment form (+= *= min= max= and= or= xor=)");
+  default:
+    if (at(Tok::Colon) && peek(1).kind == Tok::Assign && !tooDeep) {
+      Loc loc = peek().loc;
+      loc.begin = loc.offset;
+      loc.end = loc.offset + 2;
+      diags.error(loc) << "':=' is not an assignment form; write '=', and 'let' before a tensor that is no output";
+      return false;
+    }
+    if (at(Tok::Comma) && !tooDeep) { // y[i], z[i] = ..
+      diags.error(peek().loc) << "a statement defines one tensor; write a statement for each";
+      return false;
+    }
+    return fail("'=' or an assignment form (+= *= min= max= and= or= xor=)");
   }
   take();
   return true;
@@ -372,7 +393,20 @@ bool Parser::parseAssign(Statement &s) {
     if (next != Tok::Assign && next != Tok::PlusAssign && next != Tok::TimesAssign && next != Tok::Dot && second != Tok::Assign)
       return failBehindExpression(first);
   }
-  return parseTarget(s) && parseAssignOp(s) && (s.value = parseExpr()) && parseWhere(s) && parseOrder(s.anyOrder);
+  if (!parseTarget(s) || !parseAssignOp(s))
+    return false;
+  size_t value = pos;
+  if (!(s.value = parseExpr()))
+    return false;
+  bool isOneLine = true;
+  for (size_t i = value + 1; i <= pos; ++i)
+    isOneLine &= !startsLine(i);
+  if ((at(Tok::Assign) || at(Tok::Comma)) && isOneLine && !tooDeep) { // y[i] = z[i] = .., y[i] = .., z[i] = ..
+    diags.error(peek().loc) << "a statement defines one tensor; write a statement for each, with ';' or a new line between them"
+                            << (at(Tok::Assign) ? " (to compare write '==')" : "");
+    return false;
+  }
+  return parseWhere(s) && parseOrder(s.anyOrder);
 }
 
 bool Parser::parseOrder(std::optional<Loc> &anyOrder) {

@@ -58,6 +58,8 @@ bool Parser::failAtHabit() {
   StringRef rest = diags.file(tokens[at].loc.file).text.substr(tokens[at].loc.offset), text = tokens[at].text;
   size_t length = text.size();
   StringRef hint = hintForOperator(rest, length);
+  if (rest.starts_with("?") && at > 0 && (tokens[at - 1].kind == Tok::LSquare || tokens[at - 1].kind == Tok::Comma))
+    hint = "a size that the call tells has a name, as in 'f32[M, N]'";
   Loc loc = tokens[at].loc;
   loc.begin = loc.offset;
   loc.end = loc.offset + length;
@@ -79,7 +81,7 @@ bool Parser::failAtHabit() {
 }
 
 bool Parser::fail(StringRef expected, bool isMissing) {
-  if (tooDeep || failAtHabit())
+  if (tooDeep || refuseWord() || failAtHabit())
     return false;
   bool isProse;
   const Token *slashes = slashesBefore(isProse);
@@ -107,6 +109,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
   bool isProse;
   if (const Token *slashes = slashesBefore(isProse); slashes && isProse)
     return fail("");
+  if (refuseRangeSpelling(open))
+    return false;
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
   if (at(Tok::Colon) && kind == Tok::RSquare) {
@@ -118,6 +122,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     else
       d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
   }
+  if (at(Tok::KwIn) && kind == Tok::RSquare)
+    d << "; the range of an index on the left stands behind 'where', as in 'y[i] = .. where i in 0:n'";
   if (at(Tok::Star) && where == "or ',' after a parameter")
     d << "; there are no pointers: a tensor has a shape, as in 'x: f32[N]'";
   if (atWord("for") && kind == Tok::RParen)
@@ -176,6 +182,10 @@ bool Parser::failDefinition(Definition &d) {
     return false;
   }
   std::string expected = "'def', 'fn', 'reducer', 'schedule' or 'import'";
+  if (at(Tok::Unknown) && peek().text == "@" && peek(1).kind == Tok::Name) {
+    diags.error(peek().loc) << "there are no decorators; a kernel begins with 'def'";
+    return false;
+  }
   std::string near = definitionMeant(peek().text).str();
   if (near.empty() && at(Tok::Name))
     near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
@@ -256,7 +266,7 @@ bool Parser::parseFn(Definition &d) {
   if (accept(Tok::Arrow)) {
     Param out;
     out.loc = peek().loc;
-    if (!parseType(out.type))
+    if (!parseType(out.type, out))
       return false;
     d.outputs.push_back(out);
   }
@@ -288,6 +298,11 @@ bool Parser::parseReducer(Definition &d) {
 bool Parser::parseImport(Definition &d) {
   d.kind = Definition::Import;
   take();
+  if (at(Tok::Name)) { // import math
+    diags.error(peek().loc) << "expected the file's name in quotes after 'import', as in 'import \"std/vision.kc\"', found "
+                            << describe(peek()) << "; functions such as 'exp' need no import";
+    return false;
+  }
   if (!at(Tok::String))
     return fail("the file's name in quotes after 'import'");
   d.nameLoc = peek().loc;
@@ -324,6 +339,20 @@ bool Parser::failAtParamType(const Param &p) {
       return false;
     }
   }
+  if (at(Tok::Assign) && p.isConst && !tooDeep) {
+    Tok value = peek(1).kind;
+    diags.error(peek().loc) << "expected ':' and the type of '" << p.name << "', as in '" << p.name << ": "
+                            << (value == Tok::KwTrue || value == Tok::KwFalse ? "bool"
+                                : value == Tok::Float                         ? "f32"
+                                                                              : "i64")
+                            << " = " << peek(1).text << "', found '='";
+    return false;
+  }
+  if (at(Tok::Star) && !tooDeep) { // float *x
+    diags.error(peek().loc) << "there are no pointers: a tensor has a shape, as in '" << (peek(1).kind == Tok::Name ? peek(1).text : p.name)
+                            << ": f32[N]'";
+    return false;
+  }
   return fail(("':' and the type of '" + p.name + "', as in '" + p.name + ": f32[N]'").str());
 }
 
@@ -334,14 +363,15 @@ bool Parser::parseParam(Param &p, bool needType) {
     return false;
   if (needType && !at(Tok::Colon))
     return failAtParamType(p);
-  if (accept(Tok::Colon) && !parseType(p.type))
+  if (accept(Tok::Colon) && !parseType(p.type, p))
     return false;
   if (accept(Tok::Assign))
     return (p.defaultValue = parseExpr()) != nullptr;
   return true;
 }
 
-bool Parser::parseType(TypeRef &type) {
+/// `of` is what has the type.
+bool Parser::parseType(TypeRef &type, const Param &of) {
   Nest nest(*this);
   if (!nest.ok())
     return false;
@@ -356,6 +386,8 @@ bool Parser::parseType(TypeRef &type) {
     type.isTensor = true;
     return parseExprList(Tok::RSquare, type.dims, "the shape");
   }
+  if (refuseTypeSpelling(of, type))
+    return false;
   if ((at(Tok::Name) || at(Tok::Integer)) && (peek(1).kind == Tok::Comma || peek(1).kind == Tok::RSquare) &&
       !startsLine(pos)) { // f32 M, N]
     diags.error(peek().loc) << "expected '[' before the shape of '" << type.name << "', found " << describe(peek());

@@ -76,8 +76,17 @@ private:
   bool parseParams(std::vector<Param> &params, bool needTypes);
   bool parseParam(Param &p, bool needType);
   bool failAtParamType(const Param &p);
+  // ParseHabits.cpp
+  size_t openBracketBefore(size_t token) const; ///< the bracket or parenthesis that the token stands in; 0: none
+  bool refuseSlice();
+  bool refuseSecondBracket(size_t bracket);
+  bool refuseList();
+  bool refuseRangeSpelling(size_t open);
+  bool refuseWord();
+  bool refuseTypeSpelling(const Param &p, const TypeRef &type);
+  // Parser.cpp
   bool failDefinition(Definition &d);
-  bool parseType(TypeRef &type);
+  bool parseType(TypeRef &type, const Param &of);
 
   // ParseStatements.cpp
   void parseBody(Definition &d, bool allowValue);

@@ -126,6 +126,10 @@ bool Sema::declareSizes(const TypeRef &type) {
     if (elab.constValues.contains(n->text) || elab.sizeIndex.contains(n->text))
       continue;
     if (elementNamed(n->text)) {
+      if (!elementNamed(type.name)) { // Tensor[f32, N]
+        elab.reportUnknownType(type.name, type.loc);
+        return false;
+      }
       diags.error(n->loc) << "'" << n->text << "' is a type and cannot be a size";
       return false;
     }
@@ -171,7 +175,10 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
     return false;
   }
   if (p.defaultValue) {
-    diags.error(p.defaultValue->loc) << "only 'const' parameters have defaults";
+    auto d = diags.error(p.defaultValue->loc);
+    d << "only 'const' parameters have defaults";
+    if (!p.type.isTensor && !p.isInout)
+      d << "; write 'const " << p.name << ": " << p.type.name << " = ..'";
     return false;
   }
   Scope *scope = elab.openStatement();
@@ -180,7 +187,8 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
     if (!n)
       return false;
     if (auto c = dyn_cast<AffineConstantExpr>(n->affine); c && c.getValue() < 0) {
-      diags.error(dim->loc) << "this dim is " << c.getValue() << "; dims are not negative";
+      diags.error(dim->loc) << "this dim is " << c.getValue()
+                            << "; dims are not negative, and a size that the call tells has a name, as in 'N'";
       return false;
     }
     t.dims.push_back(n->affine);

@@ -285,11 +285,17 @@ bool Sema::checkAssign(const Statement &s) {
     for (Tensor *o : kernel.outs)
       known.push_back(o->name);
     std::string near = findNearest(s.target, known);
-    auto d = diags.error(s.targetLoc);
-    d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
+    // k = reduce_axis(..): the call says what is meant.
+    StringRef instead =
+        near.empty() && s.value->kind == Expr::Call && !elab.isFunction(s.value->text) ? hintForFunction(s.value->text) : "";
+    auto d = diags.error(instead.empty() ? s.targetLoc : s.value->loc);
+    if (!instead.empty())
+      d << "unknown function '" << s.value->text << "'; " << instead;
+    else
+      d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
-    else
+    else if (instead.empty())
       d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
     Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
     unknown.name = s.target;

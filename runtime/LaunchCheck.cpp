@@ -28,7 +28,8 @@ std::vector<std::string> sizeNames(const Kernel &kernel) {
 /// What one argument must satisfy by itself.
 absl::Status checkTensor(const Param &p, const DeviceTensor &t, int device) {
   if (t.type != p.type)
-    return paramError(p, "expected elements of type ", elementTypeName(p.type), ", got ", elementTypeName(t.type));
+    return paramError(p, "expected elements of type ", elementTypeName(p.type), ", got ", elementTypeName(t.type),
+                      "; convert the array, nothing is converted on the way in");
   if (t.shape.size() != p.dims.size())
     return paramError(p, "expected rank ", p.dims.size(), ", got a tensor of shape ", shapeText(t.shape));
   if (t.strides.size() != t.shape.size())

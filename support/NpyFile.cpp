@@ -227,7 +227,7 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
     length |= uint64_t(head[10]) << 16 | uint64_t(head[11]) << 24;
   }
   if (length > kMaxHeader || start + length > file->size())
-    return bad(absl::StrCat("its header says to be ", length, " bytes long"));
+    return bad(absl::StrCat("its header should be ", length, " bytes long"));
   std::string text(length, ' ');
   if (absl::Status s = file->read(start, text.data(), length); !s.ok())
     return s;

@@ -85,7 +85,7 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
   for (int i = 0; i < 8; ++i)
     length |= uint64_t(head[i]) << (8 * i);
   if (length > kMaxHeader || length > file.file_.size() - 8)
-    return fail(absl::StrCat("its header says to be ", length, " bytes long"));
+    return fail(absl::StrCat("its header should be ", length, " bytes long"));
   std::string text(length, ' ');
   if (absl::Status s = file.file_.read(8, text.data(), length); !s.ok())
     return s;

@@ -443,11 +443,16 @@ int compileCommand(const std::vector<std::string> &args) {
     return options.usageError("--variant is default or general");
   if (s.kind.empty())
     s.kind = kindOfSuffix(s.output);
+  // A name with a suffix that says nothing (out.so) is a mistake; one without any is a file of CUDA text.
+  if (std::string suffix = std::filesystem::path(s.output).extension().string(); s.kind.empty() && !suffix.empty())
+    return options.usageError("-o " + s.output + ": no kind has the suffix '" + suffix +
+                              "'; there are .cu, .ptx, .cubin, .h, .json, .te.mlir, .tile.mlir and .cu.mlir, or say --emit KIND");
   if (s.kind.empty())
     s.kind = "cuda";
   if (std::find(kKinds.begin(), kKinds.end(), s.kind) == kKinds.end()) {
     std::string near = findNearest(s.kind, kKinds);
-    return options.usageError("unknown kind '" + s.kind + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    return options.usageError("unknown kind '" + s.kind + "'; " +
+                              (near.empty() ? "kinds are " + absl::StrJoin(kKinds, ", ") : "did you mean '" + near + "'?"));
   }
   if (!findTarget(s.arch))
     return options.usageError("--arch " + s.arch + ": " + describeUnknownTarget(s.arch));

@@ -64,6 +64,13 @@ std::string Options::nearest(const std::string &name) const {
   std::vector<std::string> names{"--help"};
   for (const Option &o : options_)
     names.push_back(o.name);
+  // What compilers of other languages call it.
+  static const std::pair<const char *, const char *> kMeant[] = {{"-D", "--set"},          {"--define", "--set"},  {"--output", "-o"},
+                                                                 {"--out", "-o"},          {"--target", "--arch"}, {"--gpu", "--arch"},
+                                                                 {"--backend", "--device"}};
+  for (auto &[theirs, ours] : kMeant)
+    if ((name == theirs || (name.starts_with("-D") && theirs == std::string("-D"))) && find(ours))
+      return ours;
   return findNearest(name, names);
 }
 

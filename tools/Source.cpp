@@ -21,7 +21,9 @@ absl::Status addConstants(Constants &constants, const std::vector<std::string> &
     auto fail = [&](absl::string_view why) { return absl::InvalidArgumentError(absl::StrCat("--set ", set, ": ", why)); };
     size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail("expected NAME=N");
+      return fail("expected NAME=VALUE, as in --set N=1024");
+    if (size_t comma = set.find(','); comma != std::string::npos && set.find('=', comma) != std::string::npos)
+      return fail(absl::StrCat("one name each; write --set ", set.substr(0, comma), " --set ", set.substr(comma + 1)));
     absl::StatusOr<Constant> value = parseConstant(set.substr(equals + 1));
     if (!value.ok())
       return fail(value.status().message());
@@ -37,6 +39,9 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
     absl::StatusOr<std::string> schedule = readInput(options.schedule);
     if (!schedule.ok())
       return schedule.status();
+    if (schedule->find_first_not_of(" \t\r\n") == std::string::npos)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", options.schedule, "' is empty; a schedule file is a list of records, '[]' where there are none"));
     source.options.schedule = *std::move(schedule);
     source.options.scheduleName = options.schedule;
   }
@@ -48,7 +53,10 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
     if (absl::Status s = addPolicy("--precision", text); !s.ok())
       return s;
   if (!options.tolerance.empty())
-    if (absl::Status s = addPolicy("--tolerance", options.tolerance); !s.ok())
+    if (options.tolerance.find('=') == std::string::npos)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--tolerance ", options.tolerance, ": expected rel=X; write --tolerance rel=", options.tolerance));
+    else if (absl::Status s = addPolicy("--tolerance", options.tolerance); !s.ok())
       return s;
   if (absl::Status s = addConstants(source.options.constants, options.sets); !s.ok())
     return s;

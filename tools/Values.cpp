@@ -78,12 +78,17 @@ absl::StatusOr<std::map<std::string, std::string>> parseAssignments(const Kernel
   for (const std::string &text : texts) {
     size_t equals = text.find('=');
     if (equals == std::string::npos)
-      return absl::InvalidArgumentError(absl::StrCat("'", text, "': expected NAME=VALUE"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text, "': expected NAME=VALUE", names.empty() ? "" : absl::StrCat(", as in ", names.front(), "=", text)));
     std::string name = text.substr(0, equals);
     auto isNamed = [&](const SizeRecipe &r) { return r.name == name; };
     if (std::any_of(kernel.sizes.begin(), kernel.sizes.end(), isNamed))
       return absl::InvalidArgumentError(
           absl::StrCat("'", text, "': ", name, " is a size of kernel '", kernel.name, "', which --set ", text, " fixes"));
+    auto isOutput = [&](const Param &p) { return p.kind == ParamKind::Output && p.name == name; };
+    if (std::any_of(kernel.params.begin(), kernel.params.end(), isOutput))
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text, "': ", name, " is an output of kernel '", kernel.name, "', which -o ", name, "=FILE.npy writes"));
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       std::string near = findNearest(name, names);
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' has no input '", name, "'; its inputs are ",

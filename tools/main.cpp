@@ -81,7 +81,10 @@ int main(int argc, char **argv) {
   }
   std::string near = findNearest(args[0], names);
   std::cerr << "kernelc: unknown " << (args[0][0] == '-' ? "option" : "command") << " '" << args[0] << "'"
-            << (near.empty() ? "" : "; did you mean '" + near + "'?") << "\n";
+            << (args[0].ends_with(".kc") ? "; a command stands before the file, as in 'kernelc compile " + args[0] + "'"
+                : near.empty()           ? ""
+                                         : "; did you mean '" + near + "'?")
+            << "\n";
   printUsage(std::cerr);
   return kUsage;
 }

@@ -8,6 +8,7 @@
 #include "support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -81,6 +82,18 @@ LogicalResult applyUnroll(KernelOp kernel, DictionaryAttr loops, LaunchPlan &l) 
   return success();
 }
 
+/// What Triton and TVM call a field; empty for none.
+StringRef keyMeant(StringRef key) {
+  return llvm::StringSwitch<StringRef>(key.lower())
+      .Cases({"block_m", "block_n", "block_k", "block_size", "block", "tile", "tile_m", "tile_n", "tile_k"}, "tiles")
+      .Cases({"num_warps", "threads", "num_threads"}, "warps")
+      .Cases({"num_stages", "pipeline_depth"}, "stages")
+      .Cases({"num_ctas", "cluster_size"}, "cluster")
+      .Cases({"group_m", "group_size_m", "swizzle"}, "raster")
+      .Cases({"maxnreg", "occupancy"}, "min_blocks")
+      .Default("");
+}
+
 LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key) {
   SmallVector<StringRef> known = {"tiles", "unit", "unroll"};
   llvm::append_range(known, llvm::map_range(kScheduleFlags, [](const ScheduleFlag &x) { return x.key; }));
@@ -88,7 +101,9 @@ LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key)
   std::vector<absl::string_view> words;
   for (StringRef k : known)
     words.emplace_back(k.data(), k.size());
-  std::string near = findNearest(absl::string_view(key.data(), key.size()), words);
+  std::string near = keyMeant(key).str();
+  if (near.empty())
+    near = findNearest(absl::string_view(key.data(), key.size()), words);
   InFlightDiagnostic d = emitError(kernel, launch, {key}, /*isName=*/true);
   d << "unknown key '" << key << "'; ";
   if (!near.empty())

@@ -119,7 +119,9 @@ struct Scheduler::ProductRules {
 
   // What follows is of matrix units.
 
-  static Broken refuse(const UnitProduct &p, const llvm::Twine &why) { return {("unit " + llvm::Twine(p.l.unit) + " " + why).str()}; }
+  static Broken refuse(const UnitProduct &p, const llvm::Twine &why, StringRef inner = "") {
+    return {("unit " + llvm::Twine(p.l.unit) + " " + why).str(), inner};
+  }
   static bool isMatrix(const UnitProduct &p) { return p.l.unit != "simt"; }
 
   static Broken ofTypes(Scheduler &s, const UnitProduct &p) {
@@ -148,10 +150,12 @@ struct Scheduler::ProductRules {
     for (unsigned d = 0; d < p.dims.size(); ++d)
       if (int64_t t = p.tileOf(d); (t & (t - 1)) && !s.isLastColumn(p.c, p.form, p.l, p.dims, d) &&
                                    !(t == 16 * p.l.warps && s.isLastRow(p.c, p.form, p.l, p.dims, d)))
-        return refuse(p, llvm::formatv("takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 "
-                                       "warps), not {0} for '{1}'",
-                                       t, p.nameOf(d))
-                             .str());
+        return refuse(p,
+                      llvm::formatv("takes tiles that are no powers of two for its last index of columns only (and 192 rows for 12 "
+                                    "warps), not {0} for '{1}'",
+                                    t, p.nameOf(d))
+                          .str(),
+                      p.nameOf(d));
     return {};
   }
   // What follows is of warpgroups, whose rows are those of the operand that comes first.
@@ -287,15 +291,15 @@ struct Scheduler::ProductRules {
       {{31, "unit", "The target has a matrix unit for the operands' types."}, ofTypes},
       {{32, "unit", "Warpgroups multiply on sm_90a."}, ofTarget},
       {{33, "unit", "They take operands as they are stored, or one that is computed."}, ofForm},
-      {{34, "unit", "Tiles of matrix units are powers of two, but for the last index of warpgroups' columns or rows."}, ofPowers},
-      {{35, "unit", "Warpgroups have 4 warps."}, ofWarps},
-      {{36, "unit", "A warpgroup takes rows by 64 and columns by 8, at most 256."}, ofShape},
-      {{37, "unit", "It sums by 32 bytes."}, ofStep},
-      {{38, "unit", "It takes more than 32 columns of bytes by 16."}, ofByteColumns},
+      {{34, "tiles", "Tiles of matrix units are powers of two, but for the last index of warpgroups' columns or rows."}, ofPowers},
+      {{35, "warps", "Warpgroups have 4 warps."}, ofWarps},
+      {{36, "tiles", "A warpgroup takes rows by 64 and columns by 8, at most 256."}, ofShape},
+      {{37, "tiles", "It sums by 32 bytes."}, ofStep},
+      {{38, "tiles", "It takes more than 32 columns of bytes by 16."}, ofByteColumns},
       {{39, "unit", "A thread has registers for its accumulators and what lies beside them."}, ofRegisters},
       {{40, "unit", "It begins with registers for those of one instruction."}, ofFirstRegisters},
       {{41, "unit", "Tensor copies, or registers, can bring what producer warps feed."}, ofFeed},
-      {{42, "unit", "A warp multiplies 16 x 16 and 32 bytes of sums at least."}, ofMma},
+      {{42, "tiles", "A warp multiplies 16 x 16 and 32 bytes of sums at least."}, ofMma},
       {{43, "unit", "Sums leave accumulators that round before they have rounded too much."}, ofPromotion},
       {{44, "unit", "A tile has no more products than that."}, ofPromotedTile},
   };

@@ -4,6 +4,7 @@ import ctypes as C
 
 from . import _arrays, _numbers, _results
 from . import _library as lib
+from ._errors import nearest
 from ._frameworks import framework_of, module_of
 from ._refusals import check_array
 from ._streams import Streams
@@ -18,7 +19,7 @@ def assign(kernel, args, named):
     outputs = [i for i, p in enumerate(params) if p[2] == lib.PARAM_OUTPUT]
     order = inputs + outputs
     if len(args) > len(order):
-        raise TypeError(f"{kernel.name}() takes {len(order)} arguments, got {len(args)}")
+        raise TypeError(f"{kernel.name}() takes {len(order)} arguments, got {len(args)}: {kernel._text()}")
     given = dict(zip(order, args))
     if "out" in named and not any(p[0] == "out" for p in params):
         _assign_outputs(kernel, outputs, named.pop("out"), given)
@@ -31,10 +32,10 @@ def assign(kernel, args, named):
         elif name in kernel.sizes:
             sizes[name] = value
         else:
-            raise TypeError(f"{kernel.name}() has no parameter or size '{name}'")
+            raise TypeError(f"{kernel.name}() has no parameter or size '{name}'{nearest(name, [*names, *kernel.sizes])}")
     for i in inputs:
         if i not in given:
-            raise TypeError(f"{kernel.name}() is missing argument '{params[i][0]}'")
+            raise TypeError(f"{kernel.name}() is missing argument '{params[i][0]}': {kernel._text()}")
     return given, sizes
 
 
@@ -72,7 +73,8 @@ class Call:
                 continue
             self._frameworks[i] = framework_of(x)
             if not self._frameworks[i] and not _arrays.is_array(x):
-                raise TypeError(f"{kernel.name}(): '{name}' must be an array, got {type(x).__name__}")
+                way = "; convert it, as with numpy.asarray(.., dtype)" if isinstance(x, (list, tuple)) else ""
+                raise TypeError(f"{kernel.name}(): '{name}' must be an array, got {type(x).__name__}{way}")
             check_array(name, x, self._frameworks[i], role in _WRITTEN)
         arrays = [(i, given[i]) for i in self._frameworks]
         self.device = self._find_device(kernel, arrays, device)

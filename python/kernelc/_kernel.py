@@ -42,6 +42,11 @@ class Session:
         Returns a Program. Raises KernelcError, with source lines, for a text, a policy or a schedule that is
         refused; what a schedule's records say of a launch is checked at the kernel's first call, on every device."""
         constants = {**(constants or {}), **named_constants}
+        if not isinstance(text, str):
+            raise TypeError(f"the text must be a str, got {type(text).__name__}" +
+                            ("; kernelc.load(path) reads a file" if isinstance(text, os.PathLike) else ""))
+        if text.endswith(".kc") and "\n" not in text and "{" not in text:
+            raise ValueError(f"'{text}' is the name of a file; kernelc.load('{text}') reads it")
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
         kinds = {name: lib.NamedFloat if isinstance(value, float) else lib.NamedUnsigned if value >= 2**63 else lib.Named
@@ -138,6 +143,8 @@ class Program:
         raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(kernels)}")
 
     def __getitem__(self, name):
+        if name not in self.kernels:
+            raise KeyError(f"the program has no kernel '{name}'; it has {', '.join(self.kernels)}")
         return self.kernels[name]
 
     def __dir__(self):
@@ -203,6 +210,9 @@ class Kernel(_warm.Caller):
 
     def __repr__(self):
         return f"<kernel {self._text()}>"
+
+    def __getitem__(self, grid):
+        raise TypeError(f"{self.name}[..](..): a kernel takes no grid, which the compiler chooses; call it as {self.name}(..)")
 
     def _text(self):
         """The signature as the language has it."""

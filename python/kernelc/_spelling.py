@@ -10,6 +10,11 @@ import textwrap
 from ._decorator import Function
 
 _REDUCING = {ast.Add: "+=", ast.Mult: "*=", ast.BitXor: "xor=", ast.BitAnd: "and=", ast.BitOr: "or="}
+# What stands before what there is, where a statement of Python has another form here.
+_LOOPS = "there are no loops: 'y[i] = ..' defines y for every i, and 'sum[k](..)' runs over k; "
+_STATEMENTS = {ast.For: _LOOPS, ast.While: _LOOPS, ast.Return: "nothing is returned: outputs are parameters behind a '*', which are assigned; ",
+               ast.If: "a choice is part of an expression, 'a if c else b', or 'with where(..):'; ",
+               ast.AugAssign: "the reducing assignments are +=, *=, ^=, &= and |=; "}
 _CLAUSES = ("order", "precision", "tolerance", "strict", "fastmath")
 
 
@@ -17,6 +22,8 @@ class _Writer:
     """Text at the lines and columns of a Python file. `used`: the functions that the text calls, in order."""
 
     def __init__(self, function, is_kernel):
+        if not inspect.isfunction(function) or function.__name__ == "<lambda>":
+            raise TypeError(f"kernels are spelled by functions that 'def' defines, not by {getattr(function, '__name__', function)}")
         lines, self.first = inspect.getsourcelines(function)
         self.file = inspect.getsourcefile(function) or "<string>"
         source = "".join(lines)
@@ -112,7 +119,7 @@ class _Writer:
         elif isinstance(s, ast.Assign) and len(s.targets) == 1:
             self.assign(s, s.targets[0], line, column)
         else:
-            self.refuse(s, "a kernel has assignments, assert, and 'with where(..):'")
+            self.refuse(s, _STATEMENTS.get(type(s), "") + "a kernel has assignments, assert, and 'with where(..):'")
         if where:
             self.put(self.line, self.column + 1, "where " + ", ".join(where))
 

@@ -46,7 +46,8 @@ TEST(CheckArguments, Count) {
 TEST(CheckArguments, TypeRankDevice) {
   auto args = mmArgs();
   T(args, 0).type = ElementType::f16;
-  EXPECT_EQ(errorOf(args), "mm.kc:3:8: parameter 'x': expected elements of type bf16, got f16");
+  EXPECT_EQ(errorOf(args),
+            "mm.kc:3:8: parameter 'x': expected elements of type bf16, got f16; convert the array, nothing is converted on the way in");
   args = mmArgs();
   T(args, 1) = tensorAt(2 << 20, bf16, {256, 8, 8});
   EXPECT_EQ(errorOf(args), "mm.kc:3:23: parameter 'w': expected rank 2, got a tensor of shape [256, 8, 8]");

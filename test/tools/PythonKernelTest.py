@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import inspect
 import os
+import pathlib
 import pickle
 import tempfile
 import unittest
@@ -104,10 +105,32 @@ class Decorated(unittest.TestCase):
 
         def several(x: f32[N], *, y: f32[N], z: f32[N]):
             y[i], z[i] = x[i], x[i]
-        for function, message in ((untyped, "parameter 'x' has no type"), (looping, "a kernel has assignments"), (starred, "no \\* or"),
-                                  (several, "one at a time")):
+        def returning(x: f32[N]):
+            return 2 * x[i]
+
+        for function, message in ((untyped, "parameter 'x' has no type"), (looping, "there are no loops"), (starred, "no \\* or"),
+                                  (several, "one at a time"), (returning, "outputs are parameters behind")):
             with self.assertRaisesRegex(SyntaxError, message):
                 kernelc.kernel(function)
+        with self.assertRaisesRegex(TypeError, "functions that 'def' defines, not by <lambda>"):
+            kernelc.kernel(lambda x: x)
+
+    def test_habits_of_other_libraries(self):
+        program = kernelc.compile("def one(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")
+        x = np.ones(4, np.float32)
+        for error, message, call in ((TypeError, "load\\(path\\) reads a file", lambda: kernelc.compile(pathlib.Path("one.kc"))),
+                                     (TypeError, "must be a str, got bytes", lambda: kernelc.compile(b"def")),
+                                     (ValueError, "load\\('one.kc'\\) reads it", lambda: kernelc.compile("one.kc")),
+                                     (KeyError, "it has one", lambda: program["oen"]),
+                                     (TypeError, "takes no grid", lambda: program.one[(1,)](x)),
+                                     (TypeError, "numpy.asarray", lambda: program([1.0])),
+                                     (TypeError, "did you mean 'x'", lambda: program(xx=x)),
+                                     (TypeError, "one\\(x: f32\\[N\\]\\) -> ", lambda: program()),
+                                     (kernelc.KernelcError, "did you mean 'warps'",
+                                      lambda: kernelc.compile("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }",
+                                                              schedule=[{"kernel": "f", "launch": "y", "num_warps": 4}])(x))):
+            with self.assertRaisesRegex(error, message):
+                call()
 
     def test_what_a_kernel_says_of_itself(self):
         self.assertEqual(repr(linear), "<kernel linear(x: f32[M, K], w: f32[N, K], b: f32[N]) -> (y: f32[M, N])>")

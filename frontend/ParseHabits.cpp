@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What people write who come from Python, NumPy or Triton, where the grammar alone would only say what it expects. Each function
+// reports at a place that is an error already, and returns whether it had something to say. See Habits.h for the words.
+#include "frontend/Habits.h"
+#include "frontend/Parser.h"
+
+#include "support/ElementType.h"
+
+using namespace mlir;
+
+namespace kernelc::frontend {
+
+size_t Parser::openBracketBefore(size_t token) const {
+  unsigned closed = 0;
+  for (size_t i = token; i-- > 0;) {
+    if (tokens[i].kind == Tok::RSquare || tokens[i].kind == Tok::RParen)
+      ++closed;
+    if ((tokens[i].kind == Tok::LSquare || tokens[i].kind == Tok::LParen) && closed-- == 0)
+      return i;
+  }
+  return 0;
+}
+
+/// y[:], x[::2], sum(x[i, :]): at the colon.
+bool Parser::refuseSlice() {
+  if (!at(Tok::Colon) || tooDeep || pos == 0 || (tokens[pos - 1].kind != Tok::LSquare && tokens[pos - 1].kind != Tok::Comma))
+    return false;
+  size_t open = openBracketBefore(pos), name = open ? open - 1 : 0;
+  bool isLeft = tokens[name].kind == Tok::Name && name > 0 && (startsLine(name) || tokens[name - 1].kind == Tok::LBrace);
+  size_t call = openBracketBefore(open);
+  auto d = diags.error(peek().loc);
+  d << "there are no slices; ";
+  if (isLeft)
+    d << "'" << exampleOfOutput() << "' defines every element";
+  else if (peek(1).kind == Tok::Colon && peek(2).kind == Tok::Integer)
+    d << "take every other element by its subscript, as in 'y[i] = x[" << peek(2).text << " * i]'";
+  else if (tokens[call].kind == Tok::LParen && call > 0 && isReductionName(tokens[call - 1].text))
+    d << "an index runs over its dim, as in '" << tokens[call - 1].text << "[j](x[i, j])'";
+  else
+    d << "an index runs over its dim, as in 'y[i] = 2 * x[i]'";
+  return true;
+}
+
+/// x[i][j]: at the second bracket; the first one opens at the token `bracket`.
+bool Parser::refuseSecondBracket(size_t bracket) {
+  if (!at(Tok::LSquare) || tooDeep)
+    return false;
+  size_t close = pos;
+  while (tokens[close].kind != Tok::RSquare && tokens[close].kind != Tok::Eof && !startsLine(close + 1))
+    ++close;
+  // x[m][i] of a tensor m is no list of subscripts.
+  const Param *chosenBy = nullptr;
+  if (pos - bracket == 3 && current)
+    for (const Param &p : current->params)
+      if (p.type.isTensor && p.name == tokens[bracket + 1].text)
+        chosenBy = &p;
+  auto d = diags.error(peek().loc);
+  bool isShown = tokens[close].kind == Tok::RSquare && close > pos + 1;
+  StringRef name = tokens[bracket - 1].text, inner = isShown ? textOf(pos + 1, close) : "i";
+  if (chosenBy && chosenBy->type.name == "bool")
+    d << "a mask chooses within an expression, as in '" << name << "[" << inner << "] if " << chosenBy->name << "[" << inner
+      << "] else 0'";
+  else if (chosenBy)
+    d << "a tensor in a subscript has subscripts of its own; write '" << name << "[" << chosenBy->name << "[" << inner << "]]'";
+  else
+    d << "all subscripts stand in one bracket";
+  if (!chosenBy && isShown)
+    d << "; write '" << textOf(bracket - 1, pos - 1) << ", " << inner << "]'";
+  return true;
+}
+
+/// max([a, b]), where i in [0, N): at the bracket.
+bool Parser::refuseList() {
+  if (!at(Tok::LSquare) || tooDeep || pos == 0)
+    return false;
+  size_t close = pos;
+  while (close < tokens.size() && !llvm::is_contained({Tok::RSquare, Tok::RParen, Tok::Eof}, tokens[close].kind))
+    ++close;
+  StringRef inside = tokens[close].kind == Tok::Eof || close == pos + 1 ? "" : textOf(pos + 1, close);
+  auto d = diags.error(peek().loc);
+  if (tokens[pos - 1].kind == Tok::KwIn) {
+    auto [low, high] = inside.split(',');
+    d << "a range is written 'a:b', which leaves b out; write '" << (high.empty() ? "0" : low.trim()) << ":"
+      << (high.empty() ? "N" : high.trim()) << "'";
+  } else if (tokens[pos - 1].kind == Tok::LParen && pos > 1 && tokens[pos - 2].kind == Tok::Name) {
+    d << "there are no lists; arguments stand in the parentheses alone, as in '" << tokens[pos - 2].text << "(a, b)'";
+  } else {
+    d << "there are no lists; '" << exampleOfOutput() << "' defines every element";
+  }
+  return true;
+}
+
+/// sum[k = 0:N], sum[k: 0..N]: behind the index.
+bool Parser::refuseRangeSpelling(size_t open) {
+  if ((!at(Tok::Assign) && !at(Tok::Colon)) || tooDeep || open == 0 || !isReductionName(tokens[open - 1].text) ||
+      tokens[pos - 1].kind != Tok::Name || (tokens[pos - 2].kind != Tok::LSquare && tokens[pos - 2].kind != Tok::Comma))
+    return false;
+  StringRef index = tokens[pos - 1].text;
+  diags.error(peek().loc) << "the range of an index stands behind 'in'; write '" << index << " in 0:n'";
+  return true;
+}
+
+/// a if c elif .., a if c then .., x is None: at the word.
+bool Parser::refuseWord() {
+  if (!at(Tok::Name) || tooDeep || startsLine(pos))
+    return false;
+  if (atWord("is") && isWord(peek(1).kind)) {
+    bool isNone = peek(1).text == "None" || peek(2).text == "None";
+    diags.error(peek().loc) << "there is no 'is'; "
+                            << (isNone ? "no argument is left out: a choice of the caller is a 'const', as in 'const causal: bool = False'"
+                                       : "values are compared by '==' and '!='");
+    return true;
+  }
+  if (atWord("elif")) {
+    diags.error(peek().loc) << "there is no 'elif'; choices nest, as in 'a if c else b if d else e'";
+    return true;
+  }
+  if (atWord("then")) {
+    diags.error(peek().loc) << "there is no 'then'; a choice is written 'a if c else b'";
+    return true;
+  }
+  return false;
+}
+
+/// f32(N), tl.constexpr, np.float32[N]: behind the first word of a type.
+bool Parser::refuseTypeSpelling(const Param &p, const TypeRef &type) {
+  if (tooDeep || startsLine(pos))
+    return false;
+  auto elementMeant = [](StringRef name) {
+    return findElementType(absl::string_view(name.data(), name.size())) ? name : elementTypeMeant(name);
+  };
+  StringRef element = elementMeant(type.name);
+  if (at(Tok::LParen) && !element.empty()) {
+    size_t close = pos;
+    while (!llvm::is_contained({Tok::RParen, Tok::Eof}, tokens[close].kind))
+      ++close;
+    auto d = diags.error(peek().loc);
+    d << "a shape stands in square brackets; write '" << element << "["
+      << (tokens[close].kind == Tok::RParen && close > pos + 1 ? textOf(pos + 1, close) : "") << "]'";
+    return true;
+  }
+  if (!at(Tok::Dot) || peek(1).kind != Tok::Name)
+    return false;
+  StringRef word = peek(1).text;
+  Loc loc = type.loc;
+  loc.begin = loc.offset;
+  loc.end = peek(1).loc.offset + word.size();
+  auto d = diags.error(loc);
+  d << "types stand in no module here; ";
+  if (word == "constexpr")
+    d << "what is known at compile time is declared by 'const', as in 'const " << p.name << ": i64 = 128'";
+  else if (StringRef meant = elementMeant(word); !meant.empty())
+    d << "write '" << meant << (peek(2).kind == Tok::LSquare ? "[..]'" : "'");
+  else
+    d << "a type is such as f32 or bf16[M, N]";
+  return true;
+}
+
+} // namespace kernelc::frontend
