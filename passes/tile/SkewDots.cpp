@@ -199,13 +199,16 @@ public:
     for (DotWaitOp wait : round_.firstWaits)
       wait.setPending(wait.getPending() + round_.seconds.size());
     clone(round_.work, now);
-    cloneLate(before, [](Operation *op) { return isa<DotWaitOp, ReleaseOp>(op); });
+    // The slots are waited for once more, though they are full: ptxas moves a wait for products up over arithmetic, to where they have
+    // just been issued, but not over the branch of a wait for a slot.
+    cloneLate(before, [](Operation *op) { return isa<AwaitOp, DotWaitOp, ReleaseOp>(op); });
     for (Second &s : round_.seconds)
       now.map(loop_.getRegionIterArg(s.carried), before.lookup(s.wait.getResult()));
     clone(round_.pack, now);
     scf::YieldOp::create(b_, loc, carriedBy(now));
-    // What the last round has left.
+    // What the last round has left. Slots that the first products alone read are let go of before it.
     b_.setInsertionPointAfter(skewed);
+    releaseBefore(skewed);
     IRMapping last;
     last.map(loop_.getInductionVar(), arith::SubIOp::create(b_, named, loop_.getUpperBound(), one));
     setLate(last, skewed.getResults());
@@ -254,6 +257,26 @@ private:
         cloneIndex(v, mapping);
       b_.clone(*op, mapping);
     }
+  }
+
+  /// Moves what lets go of slots behind the loop to where the builder stands, if no second product reads these slots.
+  void releaseBefore(scf::ForOp skewed) {
+    Operation *next = loop_->getNextNode();
+    for (Operation *op = next; isa_and_nonnull<DotWaitOp, ReleaseOp>(op); op = next) {
+      next = op->getNextNode();
+      if (auto release = dyn_cast<ReleaseOp>(op); release && !readsOf(release.getChannel())) {
+        release->moveBefore(loop_);
+        b_.setInsertionPointAfter(release);
+      }
+    }
+  }
+
+  /// Whether a second product reads slots that `channel` says are full.
+  bool readsOf(Value channel) {
+    return llvm::any_of(channel.getUsers(), [&](Operation *user) {
+      auto copy = dyn_cast<RingCopyOp>(user);
+      return copy && llvm::any_of(round_.seconds, [&](Second &s) { return s.dot.getA() == copy.getRing() || s.dot.getB() == copy.getRing(); });
+    });
   }
 
   void cloneIndex(Value v, IRMapping &mapping) {
