@@ -133,17 +133,18 @@ VariantOptions variantOptions(const Settings &s, const Kernel &kernel, const Siz
 }
 
 /// A fact is about an open size of some kernel of the file.
-absl::Status checkFacts(const SizeFacts &facts, absl::Span<const Kernel> kernels) {
+absl::Status checkFacts(const Settings &s, absl::Span<const Kernel> kernels) {
   std::vector<std::string> sizes;
   for (const Kernel &kernel : kernels)
     for (const SizeRecipe &size : kernel.sizes)
       if (!absl::c_linear_search(sizes, size.name))
         sizes.push_back(size.name);
-  for (const auto &[name, fact] : facts) {
+  for (const std::string &f : s.facts) {
+    std::string name = f.substr(0, f.find(':'));
     if (absl::c_linear_search(sizes, name))
       continue;
     std::string near = findNearest(name, sizes);
-    return absl::InvalidArgumentError(absl::StrCat("--fact ", name, ": no kernel of this file has an open size '", name, "'",
+    return absl::InvalidArgumentError(absl::StrCat("--fact ", f, ": no kernel of this file has an open size '", name, "'",
                                                    !near.empty()   ? absl::StrCat("; did you mean '", near, "'?")
                                                    : sizes.empty() ? "; none is open"
                                                                    : absl::StrCat("; open are ", absl::StrJoin(sizes, ", "))));
@@ -332,7 +333,7 @@ private:
     if (!facts.ok())
       return facts.status();
     facts_ = *std::move(facts);
-    if (absl::Status known = checkFacts(facts_, kernels_); !known.ok())
+    if (absl::Status known = checkFacts(s_, kernels_); !known.ok())
       return known;
     if (s_.kind == "ptx" || s_.kind == "cubin") // such a file holds one kernel
       return program_->findKernel("").status();
