@@ -6,6 +6,7 @@
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
+#include "reference/SpecialErrors.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -185,7 +186,7 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
   if (isa<arith::NegFOp, math::AbsFOp>(op))
     return e(0);
   if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
-    return all ? m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all) : Value();
+    return all ? specialError(b, op, in, v, m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all)) : Value();
   if (isa<math::CopySignOp>(op)) {
     if (!e(1))
       return e(0);
@@ -200,10 +201,10 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
       OperationState state(b.getLoc(), op->getName(), x, x.getType(), op->getAttrs());
       return b.create(state)->getResult(0);
     };
-    return m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all);
+    return specialError(b, op, in, v, m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all));
   }
   if (isa<arith::RemFOp>(op))
-    return unknownError(b, {v, all}, v.getType());
+    return specialError(b, op, in, v, unknownError(b, {v, all}, v.getType()));
 
   Type result = op->getResult(0).getType();
   FloatFacts f = floatFacts(isNarrowFloat(result) ? Type(b.getF32Type()) : result);
@@ -258,7 +259,7 @@ Value floatOpError(Builder &b, Operation *op, ArrayRef<Scalar> in, Value v) {
     unit *= 2 * ulps;
     tiny *= 1 + ulps;
   }
-  Value bound = m.rounded(m.clean(p, all), v, unit, tiny, f.largest);
+  Value bound = specialError(b, op, in, v, m.rounded(m.clean(p, all), v, unit, tiny, f.largest));
   return isNarrowFloat(result) ? roundingError(b, {v, bound}, result) : bound;
 }
 
