@@ -85,6 +85,8 @@ absl::StatusOr<OutputCheck> checkOutput(const std::string &name, const TensorVie
       v = double(vi);
       error = di == vi ? 0 : std::fmax(1, std::fabs(d - v)); // 64-bit integers may agree as doubles
     }
+    if (isF && !std::isfinite(v) && std::isfinite(e))
+      e = 0; // the same infinity, or NaN
     if (std::isinf(e) || std::isnan(e)) {
       ++result.unchecked;
     } else if (isF && admitting && std::isnan(d) && !std::isnan(v) && std::isnan(floatAt(*admitting, offsetOf(*admitting, index)))) {
@@ -305,7 +307,12 @@ std::string OutputCheck::toString() const {
   std::string s =
       absl::StrCat(name, ": ", verdict, elements, elements < total ? absl::StrCat(" sampled elements of ", total) : " elements");
   auto place = [](const CheckedElement &e) { return absl::StrCat("[", absl::StrJoin(e.index, ", "), "]"); };
-  if (failures)
+  if (failures && !std::isfinite(worst.expected))
+    absl::StrAppendFormat(&s, ", at %s the device has %.9g, and it has to be %s", place(worst), worst.device,
+                          std::isnan(worst.expected) ? "NaN"
+                          : worst.expected > 0       ? "inf"
+                                                     : "-inf");
+  else if (failures)
     absl::StrAppendFormat(&s, ", at %s the device has %.9g and the oracle %.17g: error %.3g, bound %.3g", place(worst), worst.device,
                           worst.expected, worst.error, worst.bound);
   else if (!isUnbounded())

@@ -2,9 +2,9 @@
 // Compares what a device computed with the f64 oracle and its error bounds. Runs
 // the oracle; runs no device.
 //
-// An element passes when |device - f64| <= bound; where the oracle is infinite or
-// NaN the device must be the same infinity, or NaN; integers must be equal unless
-// the oracle says that rounding may move them. Elements whose bound is infinite are
+// An element passes when |device - f64| <= bound; where the oracle is surely infinite or
+// NaN (SpecialErrors.h) the device must be the same infinity, or NaN; integers must be equal
+// unless the oracle says that rounding may move them. Elements whose bound is infinite are
 // counted as unchecked, not as passed; an output of nothing else was not checked.
 //
 // A matrix unit may let an infinity or NaN through that a condition excludes from a sum (docs/language.md, Precision).

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/NarrowFloats.h"
+#include "reference/SpecialErrors.h"
 
 using namespace mlir;
 
@@ -21,6 +22,7 @@ Accumulator::Accumulator(te::ReduceOp op, FunctionEnv &env, bool inLoop)
   inLoop_ = inLoop;
   takesFactors_ = kind_ == Combiner::Sum && isFloat_ && computed_ == env.valueType(yielded_);
   unit_ = isFloat_ ? sumUnit(op) : SumUnit();
+  unit_.ofElements = withError_ && kind_ == Combiner::Sum && isSumOfElements(op);
 }
 
 Accumulator::Accumulator(Combiner kind, Type yielded, FunctionEnv &env)
@@ -117,11 +119,12 @@ SmallVector<Value> Accumulator::begin(Builder &b, int64_t lanes, const Scalar *s
     return state;
   }
   Value zero = errorType == f64 ? constFloat(b, f64, 0) : constInt(b, errorType, 0);
-  state.push_back(start && start->e ? start->e : zero);
   if (stateSize() == 4) {
-    state.push_back(start ? Value(math::AbsFOp::create(b, first)) : zero);
-    state.push_back(constFloat(b, f64, start ? 1 : 0));
+    SumTerm term = start ? sumTerm(b, first, start->e) : SumTerm{zero, zero};
+    state.append({term.propagated ? term.propagated : zero, term.magnitude, constFloat(b, f64, start ? 1 : 0)});
+    return state;
   }
+  state.push_back(start && start->e ? start->e : zero);
   return state;
 }
 
@@ -173,12 +176,12 @@ SmallVector<Value> Accumulator::addArg(Builder &b, ArrayRef<Value> state, const 
 }
 
 /// The product as a term whose own rounding sumError counts.
-static Term multiplied(Builder &b, const Term &term) {
+static Term multiplied(Builder &b, const Term &term, const SumUnit &unit) {
   Value v[] = {term.factor0.v, term.factor1.v};
   unifyLanes(b, v);
   Term result = term;
   result.value.v = arith::MulFOp::create(b, v[0], v[1]);
-  result.value.e = productError(b, term.factor0, term.factor1, result.value.v);
+  result.value.e = productError(b, term.factor0, term.factor1, result.value.v, unit.ofElements ? 0 : kAsWritten);
   return result;
 }
 
@@ -188,7 +191,7 @@ SmallVector<Value> Accumulator::add(Builder &b, ArrayRef<Value> state, const Ter
   int64_t lanes = lanesOf(state[0]);
   auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
   if (withError_)
-    return addWithError(b, kind_, state, term.factor0.v ? multiplied(b, term) : term, isFloat_, unit_,
+    return addWithError(b, kind_, state, term.factor0.v ? multiplied(b, term, unit_) : term, isFloat_, unit_,
                         [&](Value x, Value y) { return combine(b, x, y); });
   Value next;
   if (term.factor0.v) {

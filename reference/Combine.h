@@ -26,11 +26,12 @@ struct Term {
 /// That is at most 34 · 2^-13 of what the accumulator has reached, per instruction. After at most
 /// `kept` products the sum is added to an f32; with accumulate = fast never.
 struct SumUnit {
-  double step = 0;      ///< rounding unit of one step
-  bool few = false;     ///< and the accumulators of a unit of few bits
-  bool fast = false;    ///< which hold the whole sum
-  bool inParts = false; ///< of terms that are sums of parts, added one by one
-  int64_t kept = 0;     ///< how many of these a unit adds before the sum leaves it
+  double step = 0;         ///< rounding unit of one step
+  bool few = false;        ///< and the accumulators of a unit of few bits
+  bool fast = false;       ///< which hold the whole sum
+  bool inParts = false;    ///< of terms that are sums of parts, added one by one
+  int64_t kept = 0;        ///< how many of these a unit adds before the sum leaves it
+  bool ofElements = false; ///< of what no factor leaves: see isSumOfElements
   static constexpr double kFew = 0x1p-13, kProducts = 32, kKept = 128;
   static constexpr double kCut = 0x1.1p-23; ///< of a product of parts that a unit adds
 };

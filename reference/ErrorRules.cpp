@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorMath.h"
 #include "reference/NarrowFloats.h"
+#include "reference/SpecialErrors.h"
 
 using namespace mlir;
 
@@ -46,8 +47,9 @@ Value unknownError(Builder &b, Scalar s, Type type) {
 Value roundingError(Builder &b, Scalar s, Type to, bool highPart) {
   FloatFacts f = floatFacts(to);
   ErrorMath m(b, s.v);
-  return m.rounded(s.e, s.v, highPart ? f.unitRoundoff * f.unitRoundoff : f.unitRoundoff, f.tiny,
-                   f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+  Value e = m.rounded(s.e, s.v, highPart ? f.unitRoundoff * f.unitRoundoff : f.unitRoundoff, f.tiny,
+                      f.saturates ? std::numeric_limits<double>::infinity() : f.largest);
+  return keptNanError(b, s, s.v, e);
 }
 
 Value integerCastError(Builder &b, Scalar s, bool) {
@@ -56,7 +58,8 @@ Value integerCastError(Builder &b, Scalar s, bool) {
   // Truncation is monotone; saturation only brings values together.
   ErrorMath m(b, s.v);
   Value high = math::TruncOp::create(b, m.add(s.v, s.e)), low = math::TruncOp::create(b, m.sub(s.v, s.e));
-  return m.clean(m.sub(high, low), s.e);
+  Value finite = m.less(m.abs(s.v), m.infinity()), known = m.less(s.e, m.infinity());
+  return m.select(finite, m.clean(m.sub(high, low), s.e), m.select(known, m.zero(), m.infinity()));
 }
 
 /// The error of an integer as f64.
@@ -84,8 +87,10 @@ static Value difference(Builder &b, Value t, Value f) {
     f = arith::SIToFPOp::create(b, f64, f);
   }
   ErrorMath m(b, t);
-  // Equal infinities differ by nothing.
+  // Equal infinities differ by nothing, nor do two NaN.
   Value same = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, t, f);
+  auto nan = [&](Value v) -> Value { return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v, v); };
+  same = arith::OrIOp::create(b, same, arith::AndIOp::create(b, nan(t), nan(f)));
   Value d = m.abs(m.sub(t, f));
   Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, d, d);
   return m.select(same, m.zero(), m.select(isNan, m.infinity(), d));
@@ -196,9 +201,9 @@ SumUnit sumUnit(te::ReduceOp op) {
   return {bits.size() >= 2 && bits[1] <= 16 ? 0x1p-23 : 0x1p-24};
 }
 
-Value productError(Builder &b, Scalar x, Scalar y, Value product) {
+Value productError(Builder &b, Scalar x, Scalar y, Value product, double generated) {
   ErrorMath m(b, product);
-  return m.clean(m.product(x.v, x.e, y.v, y.e), m.addMaybe(x.e, y.e));
+  return specialProductError(b, x, y, product, m.clean(m.product(x.v, x.e, y.v, y.e), m.addMaybe(x.e, y.e)), generated);
 }
 
 Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
@@ -232,7 +237,9 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   // Some order may overflow on the way.
   double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
   Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), m.add(partial, bound)), m.less(m.abs(state[0]), m.infinity()));
-  return m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest));
+  Value rounded = m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest));
+  return m.select(m.less(m.abs(state[0]), m.infinity()), rounded,
+                  specialSumError(b, state[0], state[1], state[2], largest, unit.ofElements));
 }
 
 Value extremeError(Builder &b, ArrayRef<Value> state) {
@@ -299,15 +306,16 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
   SmallVector<Value> result = {next};
   bool sum = isFloat && kind == te::Combiner::Sum;
   if (sum) {
-    Value size = m.addMaybe(m.abs(v), te);
-    result.append({m.addMaybe(state[1], te), m.add(state[2], size), m.add(state[3], m.constant(1))});
+    SumTerm t = sumTerm(b, v, te);
+    result.append({m.addMaybe(state[1], t.propagated), m.add(state[2], t.magnitude), m.add(state[3], m.constant(1))});
   } else if (kind == te::Combiner::Max || kind == te::Combiner::Min) {
     result.push_back(m.maxMaybe(state[1], te));
   } else if (kind == te::Combiner::Sum) {
     result.push_back(m.addMaybe(state[1], te));
   } else if (isFloat) { // prod
     Value p = m.clean(m.product(state[0], state[1], v, te), m.addMaybe(state[1], te));
-    result.push_back(m.rounded(p, next, unit.step, 0x1p-149, unit.step > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max()));
+    p = m.rounded(p, next, unit.step, 0x1p-149, unit.step > 0x1p-50 ? 0x1.fffffep127 : std::numeric_limits<double>::max());
+    result.push_back(specialProductError(b, {state[0], state[1], {}}, {v, te, {}}, next, p));
   } else {
     Value any = isUncertain(b, m.addMaybe(state[1], te));
     result.push_back(m.select(any, m.infinity(), m.zero()));
@@ -320,9 +328,9 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
   if (!unsure)
     return result;
   if (sum) {
-    Value size = m.addMaybe(m.abs(v), te);
+    Value finite = m.less(m.abs(v), m.infinity()), size = m.select(finite, m.addMaybe(m.abs(v), te), m.infinity());
     result[1] = m.select(unsure, m.add(state[1], size), result[1]);
-    result[2] = m.select(unsure, taken[2], result[2]);
+    result[2] = m.select(unsure, m.select(finite, taken[2], state[2]), result[2]);
     result[3] = m.select(unsure, taken[3], result[3]);
   } else {
     Value either = m.add(difference(b, next, state[0]), m.maxMaybe(taken[1], state[1]));

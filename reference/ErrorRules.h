@@ -13,7 +13,7 @@
 // depend on such a comparison or on a cast of an approximate float. e is infinity
 // where nothing holds: possible overflow, an uncertain index, a pole.
 //
-// e is finite and v infinite or NaN: the device has the same infinity, or NaN.
+// e is finite and v infinite or NaN: the device has the same infinity, or NaN (SpecialErrors.h).
 // Null means zero everywhere; for i1 values e is an i1, "may differ".
 #pragma once
 
@@ -49,9 +49,9 @@ SumUnit sumUnit(te::ReduceOp op);
 /// One step of a reduction with error; see Accumulator for the states.
 llvm::SmallVector<Value> addWithError(Builder &b, te::Combiner kind, llvm::ArrayRef<Value> state, const Term &term, bool isFloat,
                                       const SumUnit &unit, llvm::function_ref<Value(Value, Value)> combine);
-/// What the factors' errors do to a product; no rounding.
-Value productError(Builder &b, Scalar x, Scalar y, Value product);
-/// Of a sum with state {sum, propagated, sum of magnitudes, terms}. Terms may be
+/// What the factors' errors do to a product; no rounding. `generated`: see specialProductError.
+Value productError(Builder &b, Scalar x, Scalar y, Value product, double generated);
+/// Of a sum with state {sum, propagated, sum of magnitudes, terms}, as sumTerm has them. Terms may be
 /// products whose rounding is counted here. Holds for every order of summation.
 Value sumError(Builder &b, llvm::ArrayRef<Value> state, const SumUnit &unit);
 /// Of a float max or min with state {value, least, greatest}: the interval that it is in.

@@ -6,6 +6,7 @@
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
+#include "reference/SpecialErrors.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -179,6 +180,7 @@ public:
 private:
   Value e(unsigned i) { return in[i].e ? splat(b, in[i].e, lanes_) : Value(); }
   Type type() { return op->getResult(0).getType(); }
+  Value special(Value error) { return specialError(b, op, in, v, error); }
 
   /// Whether a comparison may come out otherwise.
   Value mayDiffer() {
@@ -194,13 +196,13 @@ private:
     if (isa<arith::NegFOp, math::AbsFOp>(op))
       return e(0);
     if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, math::ClampFOp>(op))
-      return all_ ? m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all_) : Value();
+      return all_ ? special(m.clean(m.maxMaybe(m.maxMaybe(e(0), e(1)), in.size() > 2 ? e(2) : Value()), all_)) : Value();
     if (isa<math::CopySignOp>(op))
       return ofCopySign();
     if (isa<math::FloorOp, math::CeilOp, math::TruncOp, math::RoundOp, math::RoundEvenOp>(op))
       return ofWholeNumbers();
     if (isa<arith::RemFOp>(op))
-      return unknownError(b, {v, all_}, v.getType());
+      return special(unknownError(b, {v, all_}, v.getType()));
     return std::nullopt;
   }
   Value ofCopySign() {
@@ -217,7 +219,7 @@ private:
       OperationState state(b.getLoc(), op->getName(), x, x.getType(), op->getAttrs());
       return b.create(state)->getResult(0);
     };
-    return m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all_);
+    return special(m.clean(m.sub(apply(m.add(in[0].v, e(0))), apply(m.sub(in[0].v, e(0)))), all_));
   }
 
   /// What the operands' errors come to before this op rounds, and what a device may do in its place.
@@ -281,7 +283,7 @@ private:
       unit *= 2 * ulps;
       tiny *= 1 + ulps;
     }
-    Value bound = m.rounded(m.clean(p, all_), v, unit, tiny, f.largest);
+    Value bound = special(m.rounded(m.clean(p, all_), v, unit, tiny, f.largest));
     return isNarrowFloat(type()) ? roundingError(b, {v, bound}, type()) : bound;
   }
 

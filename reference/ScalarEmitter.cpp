@@ -9,6 +9,7 @@
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
+#include "reference/SpecialErrors.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -110,7 +111,7 @@ Scalar ScalarEmitter::widen(Scalar s, Type type) {
   return s;
 }
 
-Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate, bool highPart) {
+Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate, bool highPart, bool stored) {
   if (!env.isF64()) {
     Value wide = isNarrowFloat(from) ? widenFloat(b, s.v, from, b.getF32Type()) : s.v;
     Type wideType = getElementTypeOrSelf(wide.getType());
@@ -126,8 +127,12 @@ Scalar ScalarEmitter::castFloat(Scalar s, Type from, Type to, bool saturate, boo
     // maximum and minimum keep NaN.
     s.v = arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, s.v, high), low);
   }
-  if (env.withError() && facts.unitRoundoff > floatFacts(from).unitRoundoff)
-    s.e = roundingError(b, s, to, highPart);
+  if (!env.withError() || facts.unitRoundoff <= floatFacts(from).unitRoundoff)
+    return s;
+  Value e = roundingError(b, s, to, highPart);
+  if (stored && !saturate && !facts.saturates)
+    return overflowed(b, s, e, to);
+  s.e = e;
   return s;
 }
 
@@ -208,6 +213,14 @@ absl::StatusOr<Scalar> ScalarEmitter::emitBitcast(arith::BitcastOp op, Scalar s)
   return s;
 }
 
+/// Whether `op` rounds what an output stores, and nothing else.
+static bool isStored(Operation *op) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return isa<te::YieldOp>(user) && user->getBlock() == op->getBlock() &&
+           llvm::any_of(user->getParentOp()->getUsers(), llvm::IsaPred<te::ReturnOp>);
+  });
+}
+
 /// As bad as its condition and the side it takes.
 Scalar ScalarEmitter::emitSelect(ArrayRef<Scalar> in) {
   Value bad;
@@ -229,7 +242,7 @@ std::optional<Scalar> ScalarEmitter::emitCast(Operation *op, const Scalar &in) {
     return std::nullopt;
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return castFloat(in, from, to, false, op->hasAttr(te::kHighPart));
+    return castFloat(in, from, to, false, op->hasAttr(te::kHighPart), isStored(op));
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return toInteger(in, from, to, isa<arith::FPToUIOp>(op));
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))

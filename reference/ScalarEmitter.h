@@ -78,7 +78,8 @@ public:
   Scalar load(int slot, Type element, mlir::ArrayRef<Value> indices, int64_t lanes = 1);
   void store(int slot, Type element, mlir::ArrayRef<Value> indices, Scalar value);
   /// v as the emitted type of `to`, a float type: rounds in Own arithmetic.
-  Scalar castFloat(Scalar v, Type from, Type to, bool saturate, bool highPart = false);
+  /// `stored`: into an output, which is infinite where v surely exceeds the type.
+  Scalar castFloat(Scalar v, Type from, Type to, bool saturate, bool highPart = false, bool stored = false);
   /// A number of the program, of the type that `value` has there.
   absl::StatusOr<Scalar> constant(mlir::TypedAttr value, mlir::Operation *op);
   /// Widens a narrow float's carrier to the type it is computed in.

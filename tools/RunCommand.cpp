@@ -95,9 +95,10 @@ int runCommand(const std::vector<std::string> &args) {
   CallOptions call;
   std::vector<std::string> outputs;
   bool time = false;
-  Options options("run", "FILE.kc [NAME=VALUE ...] [-o NAME=FILE.npy ...]",
-                  "Runs a kernel. VALUE is FILE.npy, FILE.safetensors:TENSOR, random[:SEED][:LO..HI], zeros, ones, iota or a number;\n"
-                  "a tensor without one is random. Without -o the first elements of each output are printed.");
+  Options options(
+      "run", "FILE.kc [NAME=VALUE ...] [-o NAME=FILE.npy ...]",
+      "Runs a kernel. VALUE is FILE.npy, FILE.safetensors:TENSOR, random[:SEED][:LO..HI][:specials], zeros, ones, iota or a number;\n"
+      "a tensor without one is random. Without -o the first elements of each output are printed.");
   call.add(options);
   options.list("-o", outputs, "NAME=FILE", "writes an output (.npy, or .safetensors:TENSOR)")
       .flag("--time", time, "how long it took, on stderr");

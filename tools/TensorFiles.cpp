@@ -66,7 +66,8 @@ absl::StatusOr<HostTensor> loadTensor(const std::string &path, ElementType type)
   if (absl::EndsWith(path, ".npz"))
     return absl::InvalidArgumentError("an .npz file is an archive of arrays; save one as FILE.npy by numpy.save");
   if (!absl::EndsWith(path, ".npy"))
-    return absl::InvalidArgumentError("expected FILE.npy, FILE.safetensors:TENSOR, random[:SEED][:LO..HI], zeros, ones, iota or a number");
+    return absl::InvalidArgumentError(
+        "expected FILE.npy, FILE.safetensors:TENSOR, random[:SEED][:LO..HI][:specials], zeros, ones, iota or a number");
   absl::StatusOr<OwnedTensor> tensor = readNpy(path, type);
   return tensor.ok() ? toHost(*tensor) : absl::StatusOr<HostTensor>(tensor.status());
 }

@@ -210,7 +210,7 @@ KC_API kc_code kc_cuda_text(kc_kernel *kernel, const char *target, const kc_valu
                             size_t num_sizes, char **text);
 KC_API void kc_string_destroy(char *text);
 
-/* Fills a dense tensor in host memory as the command line's values do: zeros, ones, iota, random[:SEED][:LO..HI]. */
+/* Fills a dense tensor in host memory as the command line's values do: zeros, ones, iota, random[:SEED][:LO..HI][:specials]. */
 KC_API kc_code kc_fill(const kc_tensor *tensor, const char *value);
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -62,6 +63,33 @@ absl::Status fillRange(const Generator::Range &range, const TensorView &t, uint6
   return absl::OkStatus();
 }
 
+/// NaN, inf and -inf, in turns, in place of one element in so many, or of one at least.
+void placeSpecials(const TensorView &t, uint64_t key) {
+  constexpr int64_t kOneIn = 200;
+  constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                  -std::numeric_limits<double>::infinity()};
+  int64_t n = t.numElements();
+  uint64_t first = mixBits(key);
+  for (int64_t k = 0; n > 0 && k <= n / kOneIn; ++k)
+    storeElement(t.type, t.data, int64_t(mixBits(first + uint64_t(k)) % uint64_t(n)), kSpecials[(first + uint64_t(k)) % 3]);
+}
+
+absl::Status fillRandomly(const Generator &g, const TensorView &t, uint64_t seed) {
+  uint64_t key = mixBits(seed);
+  if (!g.range)
+    fillRandom(t.type, t.data, t.numElements(), seed);
+  else if (isFloat(t.type))
+    return fillRange(*g.range, t, key);
+  else {
+    absl::StatusOr<Integers> integers = integersIn(*g.range, t.type);
+    if (!integers.ok())
+      return integers.status();
+    for (int64_t i = 0, n = t.numElements(); i < n; ++i)
+      storeElement(t.type, t.data, i, double(integers->first + int64_t(mixBits(key + uint64_t(i)) % integers->count)));
+  }
+  return absl::OkStatus();
+}
+
 } // namespace
 
 bool namesGenerator(absl::string_view text) {
@@ -72,12 +100,16 @@ absl::StatusOr<Generator> parseGenerator(absl::string_view text) {
   if (text == "zeros" || text == "ones" || text == "iota")
     return Generator{text == "zeros" ? Generator::Zeros : text == "ones" ? Generator::Ones : Generator::Iota, {}, {}};
   auto expected = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(why, "; expected zeros, ones, iota or random[:SEED][:LO..HI]"));
+    return absl::InvalidArgumentError(absl::StrCat(why, "; expected zeros, ones, iota or random[:SEED][:LO..HI][:specials]"));
   };
   if (!namesGenerator(text))
     return expected(absl::StrCat("'", text, "' makes no values"));
   Generator g;
   std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  if (parts.size() > 1 && parts.back() == "specials") {
+    g.specials = true;
+    parts.pop_back();
+  }
   for (size_t i = 1; i < parts.size(); ++i) {
     uint64_t seed;
     if (absl::StrContains(parts[i], "..") && i + 1 == parts.size()) {
@@ -102,18 +134,10 @@ absl::Status fillFrom(const Generator &g, const TensorView &t, uint64_t seed) {
     return absl::OkStatus();
   }
   seed = g.seed.value_or(seed);
-  if (!g.range) {
-    fillRandom(t.type, t.data, n, seed);
-    return absl::OkStatus();
-  }
-  uint64_t key = mixBits(seed);
-  if (isFloat(t.type))
-    return fillRange(*g.range, t, key);
-  absl::StatusOr<Integers> integers = integersIn(*g.range, t.type);
-  if (!integers.ok())
-    return integers.status();
-  for (int64_t i = 0; i < n; ++i)
-    storeElement(t.type, t.data, i, double(integers->first + int64_t(mixBits(key + uint64_t(i)) % integers->count)));
+  if (absl::Status filled = fillRandomly(g, t, seed); !filled.ok())
+    return filled;
+  if (g.specials && isFloat(t.type))
+    placeSpecials(t, mixBits(~seed));
   return absl::OkStatus();
 }
 

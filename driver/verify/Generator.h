@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Made-up data as the command line and the C interface name it:
-//   zeros   ones   iota   random[:SEED][:LO..HI]
-// Floats of `random` are uniform in [-1, 1) and integers small, or both uniform in [LO, HI).
+//   zeros   ones   iota   random[:SEED][:LO..HI][:specials]
+// Floats of `random` are uniform in [-1, 1) and integers small, or both uniform in [LO, HI). With `specials` a few floats are
+// NaN, inf and -inf.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct Generator {
     double low, high; ///< finite, low < high
   };
   std::optional<Range> range;
+  bool specials = false;
 };
 
 /// Whether `text` means a generator and no file or number.

@@ -30,14 +30,47 @@ absl::StatusOr<std::shared_ptr<const reference::ReferenceKernel>> compileAdmitti
 
 } // namespace
 
-absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
-                                        absl::Span<const NamedSize> named) {
-  const Kernel &signature = kernel.signature();
+static absl::StatusOr<std::vector<int64_t>> sizesOf(const Kernel &signature, absl::Span<const HostTensor> tensors,
+                                                    absl::Span<const NamedSize> named) {
   std::vector<MaybeShape> shapes(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i)
     if (signature.params[i].kind != ParamKind::Scalar)
       shapes[i] = tensors[i].shape();
-  absl::StatusOr<std::vector<int64_t>> sizes = solveSizes(signature, shapes, named);
+  return solveSizes(signature, shapes, named);
+}
+
+absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Place &place, absl::Span<const TensorView> args,
+                                                    absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> named) {
+  const Kernel &signature = kernel.signature();
+  absl::StatusOr<std::vector<int64_t>> sizes = sizesOf(signature, tensors, named);
+  if (!sizes.ok())
+    return sizes.status();
+  absl::StatusOr<std::shared_ptr<CpuKernel>> oracle =
+      compileForCpu(kernel.program(), signature, reference::Arithmetic::F64WithError,
+                    place.kind == Place::Cuda ? reference::Sums::OnMatrixUnits : reference::Sums::InF32);
+  if (!oracle.ok())
+    return oracle.status();
+  std::vector<TensorView> outs;
+  for (int p : (*oracle)->outputParams)
+    outs.push_back(tensors[p].view());
+  reference::CheckOptions options;
+  if (place.kind != Place::Cpu)
+    options.admitting = [&] { return compileAdmitting(kernel.program(), signature); };
+  absl::StatusOr<reference::CheckReport> checked =
+      reference::checkOutputs(*(*oracle)->code, *sizes, args, outs, kernel.threadPool(), options);
+  if (!checked.ok())
+    return checked.status();
+  if (int record = kernel.recordParam(); record >= 0) { // the run has said what it holds
+    auto at = std::find((*oracle)->outputParams.begin(), (*oracle)->outputParams.end(), record) - (*oracle)->outputParams.begin();
+    checked->outputs.erase(checked->outputs.begin() + at);
+  }
+  return checked;
+}
+
+absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
+                                        absl::Span<const NamedSize> named) {
+  const Kernel &signature = kernel.signature();
+  absl::StatusOr<std::vector<int64_t>> sizes = sizesOf(signature, tensors, named);
   if (!sizes.ok())
     return sizes.status();
   clearRecord(kernel, tensors);
@@ -53,28 +86,13 @@ absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, a
   absl::Status ran = runOnHost(kernel, place, tensors, named, &report);
   if (!ran.ok() && report.findings.empty())
     return ran;
-  absl::StatusOr<std::shared_ptr<CpuKernel>> oracle =
-      compileForCpu(kernel.program(), signature, reference::Arithmetic::F64WithError,
-                    place.kind == Place::Cuda ? reference::Sums::OnMatrixUnits : reference::Sums::InF32);
-  if (!oracle.ok())
-    return oracle.status();
-  std::vector<TensorView> args, outs;
+  std::vector<TensorView> args;
   for (size_t i = 0; i < tensors.size(); ++i)
     if (signature.params[i].kind != ParamKind::Output)
       args.push_back((before[i].data() ? before[i] : tensors[i]).view());
-  for (int p : (*oracle)->outputParams)
-    outs.push_back(tensors[p].view());
-  reference::CheckOptions options;
-  if (place.kind != Place::Cpu)
-    options.admitting = [&] { return compileAdmitting(kernel.program(), signature); };
-  absl::StatusOr<reference::CheckReport> checked =
-      reference::checkOutputs(*(*oracle)->code, *sizes, args, outs, kernel.threadPool(), options);
+  absl::StatusOr<reference::CheckReport> checked = checkResults(kernel, place, args, tensors, named);
   if (!checked.ok())
     return checked.status();
-  if (int record = kernel.recordParam(); record >= 0) { // the run has said what it holds
-    auto at = std::find((*oracle)->outputParams.begin(), (*oracle)->outputParams.end(), record) - (*oracle)->outputParams.begin();
-    checked->outputs.erase(checked->outputs.begin() + at);
-  }
   CheckResult result;
   result.failed = checked->failed() || !report.findings.empty();
   result.unbounded = checked->numUnbounded();

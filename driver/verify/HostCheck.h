@@ -27,4 +27,8 @@ struct CheckResult {
 absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
                                         absl::Span<const NamedSize> sizes = {});
 
+/// Compares what `tensors` hold, whoever computed it on `place`, with the oracle on `args`, the inputs and inouts as they were before.
+absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Place &place, absl::Span<const TensorView> args,
+                                                    absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> sizes = {});
+
 } // namespace kernelc

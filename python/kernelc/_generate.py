@@ -8,7 +8,7 @@ from ._frameworks import framework_of
 
 
 def fill(array, value):
-    """Fills `array` (dense, in host memory) with "zeros", "ones", "iota" or "random[:SEED][:LO..HI]" and returns it:
+    """Fills `array` (dense, in host memory) with "zeros", "ones", "iota" or "random[:SEED][:LO..HI][:specials]" and returns it:
     `kernelc.fill(np.empty(64, np.float32), "random:0..1")`. Without a range floats are uniform in [-1, 1), integers small."""
     tensor, alive = _arrays.describe("array", array, framework_of(array), writable=True, stream=None)
     lib.check(lib.library().kc_fill(C.byref(tensor), value.encode()))

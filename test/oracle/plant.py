@@ -3,6 +3,7 @@
 
     python3 test/oracle/plant.py --build build/ci             all faults; the table is Markdown
     python3 test/oracle/plant.py --build build/ci window cast
+    python3 test/oracle/plant.py --build build/ci --results plant.jsonl       the same again goes on where it was ended
 
 `--build` is a finished build. Neither it nor its sources are changed: a fault's files are compiled apart and linked
 before the archives that hold the right ones. A program counts if the compiler without the fault passes it."""
@@ -14,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import hypothesis  # noqa: F401  (the searches need it, and would take its lack for a find)
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -83,12 +86,30 @@ class Build:
         return found
 
 
+class Results:
+    """What was found, [name, {number: kind and message}] a line, and the file that keeps it; devices are the program without a fault."""
+
+    def __init__(self, path):
+        self.path, self.known = path, {}
+        if path and os.path.exists(path):
+            self.known = {name: {int(n): m for n, m in found.items()} for name, found in map(json.loads, open(path))}
+
+    def of(self, name, search):
+        if name not in self.known:
+            self.known[name] = search()
+            if self.path:
+                with open(self.path, "a") as f:
+                    f.write(json.dumps([name, self.known[name]]) + "\n")
+        return self.known[name]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
+    parser.add_argument("--results", help="a file that keeps what is found, for the next run")
     parser.add_argument("names", nargs="*")
     a = parser.parse_args()
-    build, missed, baseline = Build(a.build), 0, {}
+    build, missed, results = Build(a.build), 0, Results(a.results)
     chosen = [f for f in FAULTS + MENDS if not a.names or any(n in f.name for n in a.names)]
     for fault in [f for f in chosen if not build.has(f)]:
         print(f"{fault.name}: the text to change is not there", file=sys.stderr)
@@ -96,15 +117,13 @@ def main():
         chosen.remove(fault)
     with tempfile.TemporaryDirectory() as scratch:
         sound = shutil.copy(build.library, scratch)  # the build may go on meanwhile
-        planted = {fault.name: build.plant(fault, scratch) for fault in chosen}
         print("| fault | in the compiler | found by |\n|---|---|---|", flush=True)
         for fault in chosen:
-            if fault.device not in baseline:
-                baseline[fault.device] = build.failures(sound, fault.device, None)
-                for number, message in sorted(baseline[fault.device].items()):
-                    print(f"without a fault, on {fault.device}: program {number}, {message}", file=sys.stderr, flush=True)
-            found = build.failures(planted[fault.name], fault.device, baseline[fault.device])
-            new = sorted(set(found) - set(baseline[fault.device]))
+            known = results.of(fault.device, lambda: build.failures(sound, fault.device, None))
+            for number, message in sorted(known.items()):
+                print(f"without a fault, on {fault.device}: program {number}, {message}", file=sys.stderr, flush=True)
+            found = results.of(fault.name, lambda: build.failures(build.plant(fault, scratch), fault.device, known))
+            new = sorted(set(found) - set(known))
             missed += not new
             print(f"| {fault.name} | {fault.what} | {f'program {new[0]}, {found[new[0]]}' if new else 'nothing'} |", flush=True)
     return missed > 0

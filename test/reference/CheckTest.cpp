@@ -85,6 +85,18 @@ TEST(Check, SpecialValuesMustAgree) {
   }
 }
 
+TEST(Check, SaysWhatHasToBe) {
+  std::vector<float> device = {1, 7, -INFINITY};
+  std::vector<double> expected = {1, NAN, INFINITY}, bound = {0.5, 1, 0};
+  auto r = *checkOutput("y", view(device, {3}), view(expected, {3}), view(bound, {3}));
+  EXPECT_EQ(r.failures, 2);
+  EXPECT_EQ(r.special, 2);
+  EXPECT_EQ(r.toString(), "y: FAILED at 2 of 3 elements, at [1] the device has 7, and it has to be NaN, 2 infinite or NaN");
+  device[1] = NAN;
+  r = *checkOutput("y", view(device, {3}), view(expected, {3}), view(bound, {3}));
+  EXPECT_EQ(r.toString(), "y: FAILED at 1 of 3 elements, at [2] the device has -inf, and it has to be inf, 2 infinite or NaN");
+}
+
 TEST(Check, IntegersAreExact) {
   std::vector<int64_t> d = {int64_t(1) << 60}, v = {(int64_t(1) << 60) + 1};
   std::vector<double> e = {0};
