@@ -84,6 +84,10 @@ struct SharingCosts {
   int64_t mostParts = 4096;            ///< or of one result
   int64_t shorter = 4;                 ///< parts so many times shorter than wanted are too many
   int64_t rowBlocks = 2;               ///< of a multiprocessor, that a cluster fills
+  int64_t rowsElements = 8192;         ///< of short rows that a block reduces, and then what they are reduced to
+  int64_t leastRows = 8;               ///< of such a block
+  int64_t rowsBlocks = 1;              ///< of a multiprocessor, of such rows
+  int64_t mostRowParts = 16384;        ///< that one block adds up, of such rows
   int64_t leastProductPart = 256;      ///< of a product's sum: a shorter one is over before a second launch starts
   int64_t leastProductParts = 4;       ///< two or three do not pay for the second launch
   int64_t coresPerMultiprocessor = 4;  ///< tiles of CUDA cores

@@ -166,13 +166,14 @@ private:
     unsigned lacking = llvm::count_if(g.whole, [&](int64_t index) { return !llvm::is_contained(map, index); }), found = lacking;
     for (auto [d, index] : llvm::enumerate(map))
       if (index >= 0 && index < int64_t(g.grid)) {
-        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))))
+        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))) && !op->hasAttr(kInTile))
           return false;
         ++found;
       }
-    if (g.grid == 0 || (found != g.grid && !(product && isBehindTile(g, op, map))))
+    bool isSingle = isa<ComputeOp>(op) && map.empty(); // one value of one value
+    if ((g.grid == 0 && !isSingle) || (found != g.grid && !(product && isBehindTile(g, op, map))))
       return false;
-    if (!isa<ComputeOp>(op) && !product && getNumParallel(op) != g.grid)
+    if (!isa<ComputeOp>(op) && !product && !op->hasAttr(kInTile) && getNumParallel(op) != g.grid)
       return false;
     if (product && getExtents(op).getNumResults() != found - lacking)
       return false;

@@ -28,6 +28,19 @@ static bool readsWithoutGrid(const LaunchPlan &l, ArrayRef<Operation *> ops) {
   return found;
 }
 
+bool Scheduler::scheduleRowParts(LaunchPlan &l, ArrayRef<int64_t> inner) {
+  llvm::BitVector inTile = findInTile(l);
+  if (inTile.none())
+    return false;
+  Count held = 1;
+  for (int64_t index : llvm::concat<const int64_t>(inner, llvm::to_vector_of<int64_t>(inTile.set_bits()))) {
+    l.tiles[index] = clampTile(l, index, costs_.rows.largestHeld);
+    held *= l.tiles[index];
+  }
+  l.warps = std::clamp<int64_t>(int64_t(held) / costs_.rows.perThread / 32, 1, 32);
+  return true;
+}
+
 void Scheduler::scheduleReduction(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
@@ -35,6 +48,8 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
       inner.push_back(i);
+  if (scheduleRowParts(l, inner))
+    return;
   SmallVector<int64_t> thin = thinIndices(l);
   int64_t points = 1; // of a streamed sum's other operand
   for (int64_t index : thin)

@@ -97,6 +97,8 @@ private:
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.
   void scheduleReduction(LaunchPlan &l);
+  /// Short rows, and what is reduced over them in the tile: it has all of both. False where nothing is.
+  bool scheduleRowParts(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// Reductions along rows of memory, which lie along launch index `row`.
   void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
   /// Has the blocks of a cluster hold rows in registers that several statements go over, where that is worth it.

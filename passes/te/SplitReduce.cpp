@@ -20,6 +20,7 @@
 #include "passes/te/Digits.h"
 #include "passes/te/Fold.h"
 #include "passes/te/Parts.h"
+#include "passes/te/RowParts.h"
 #include "passes/te/SplitWalk.h"
 
 using namespace mlir;
@@ -49,6 +50,11 @@ public:
           if (chunk)
             splitWalk(cascade, *walk, chunk, facts_);
           continue; // (else its results stay in registers)
+        }
+      if (auto r = dyn_cast<ReduceOp>(op); r && !schedule_.parts && schedule_.merge == Merge::WhereItPays)
+        if (std::optional<RowParts> rows = findRowParts(r, facts_, target_)) {
+          splitRows(r, *rows, facts_);
+          continue;
         }
       FailureOr<Parts> parts = partsFor(&op);
       if (failed(parts))
