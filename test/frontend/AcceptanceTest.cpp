@@ -36,8 +36,7 @@ const char *const kAccepted[] = {
     "def f(x: f32[N]) -> (y: f32[P]) {\n  require N >= P\n  y[p] = max[p * N // P <= k < ((p + 1) * N + P - 1) // P](x[k])\n}",
     "def f(x: f32[N]) -> (y: f32[P]) {\n  require N >= P\n  y[p] = max[((p + 1) * N + P - 1) // P > k >= p * N // P](x[k])\n}",
     "def f(x: f32[N]) -> (y: f32[N], z: f32[N]) {\n  y[i] = x[i] where N > i >= 1\n  y[0] = 0\n  z[i] = x[i]\n  require N >= 1\n}",
-    "def f(x: bf16[M, K], w: bf16[G, K], off: i32[G + 1]) -> (y: f32[M]) { y[i] = sum[k](x[i, k] * w[g, k]) where off[g + 1] > i >= off[g] "
-    "}",
+    "def f(x: bf16[M, K], w: bf16[G, K], o: i32[G + 1]) -> (y: f32[M]) { y[i] = sum[k](x[i, k] * w[g, k]) where o[g + 1] > i >= o[g] }",
     "def f(x: f32[2 * N]) -> (y: f32[N]) { y[i] = sum[k in i:2 * i + 1](x[k]) }",
     "def f(x: f32[N]) -> (y: f32[N]) { y[i] = sum[k, i - 2 <= k, k <= i + 2](x[k]) }",
     // Ranges from several subscripts.
