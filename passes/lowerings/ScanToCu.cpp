@@ -223,8 +223,8 @@ private:
         places_ *= d.size;
         continue;
       }
-      Value first = arith::CmpIOp::create(c_.b, c_.named("speaks", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("speaks", loc_), speaks, first)) : first;
+      Value first = arith::CmpIOp::create(c_.b, c_.named("first_lane", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
+      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("first_lane", loc_), speaks, first)) : first;
     }
     registers_ = runs.numRegisters();
     for (Type t : elements())
