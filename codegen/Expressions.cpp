@@ -96,7 +96,7 @@ Expr Emitter::constant(Attribute value) {
     Type t = f.getType();
     if (!t.isF32() && !t.isF64()) { // narrow floats travel as bit patterns
       uint64_t bits = f.getValue().bitcastToAPInt().getZExtValue();
-      return {"0x" + llvm::utohexstr(bits, true), kPrimary};
+      return {bits ? "0x" + llvm::utohexstr(bits, true) : "0", kPrimary};
     }
     double v = f.getValueAsDouble();
     if (std::isinf(v))

@@ -66,7 +66,7 @@ std::string roleOf(Operation *op) {
       .Case<math::AbsFOp, math::AbsIOp>([](auto) { return "magnitude"; })
       .Case<arith::AddFOp, arith::AddIOp, math::FmaOp>([](auto) { return "sum"; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return "difference"; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return "product"; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto o) { return matchPattern(o.getRhs(), m_Constant()) ? "scaled" : "product"; })
       .Case<arith::DivFOp>([](arith::DivFOp o) { return matchPattern(o.getLhs(), m_OneFloat()) ? "inverse" : "quotient"; })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>([](auto) { return "quotient"; })
       .Case<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>([](auto) { return "remainder"; })

@@ -58,8 +58,7 @@ bool Parser::refuseSecondBracket(size_t bracket) {
   bool isShown = tokens[close].kind == Tok::RSquare && close > pos + 1;
   StringRef name = tokens[bracket - 1].text, inner = isShown ? textOf(pos + 1, close) : "i";
   if (chosenBy && chosenBy->type.name == "bool")
-    d << "a mask chooses within an expression, as in '" << name << "[" << inner << "] if " << chosenBy->name << "[" << inner
-      << "] else 0'";
+    d << "a mask chooses within an expression, as in '" << name << "[" << inner << "] if " << chosenBy->name << "[" << inner << "] else 0'";
   else if (chosenBy)
     d << "a tensor in a subscript has subscripts of its own; write '" << name << "[" << chosenBy->name << "[" << inner << "]]'";
   else

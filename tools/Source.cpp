@@ -52,12 +52,13 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
   for (const std::string &text : options.precision)
     if (absl::Status s = addPolicy("--precision", text); !s.ok())
       return s;
-  if (!options.tolerance.empty())
+  if (!options.tolerance.empty()) {
     if (options.tolerance.find('=') == std::string::npos)
       return absl::InvalidArgumentError(
           absl::StrCat("--tolerance ", options.tolerance, ": expected rel=X; write --tolerance rel=", options.tolerance));
-    else if (absl::Status s = addPolicy("--tolerance", options.tolerance); !s.ok())
+    if (absl::Status s = addPolicy("--tolerance", options.tolerance); !s.ok())
       return s;
+  }
   if (absl::Status s = addConstants(source.options.constants, options.sets); !s.ok())
     return s;
   absl::StatusOr<std::string> text = readInput(path);

@@ -80,6 +80,16 @@ std::optional<Progression> findProgression(ArrayRef<int64_t> numbers) {
   return std::nullopt;
 }
 
+/// The numbers that count for code: those that halve, too, as a binary search's steps do.
+static std::optional<Progression> findSteps(ArrayRef<int64_t> numbers) {
+  if (std::optional<Progression> grown = findProgression(numbers))
+    return grown;
+  for (auto [part, number] : llvm::enumerate(numbers))
+    if (numbers[0] <= 0 || part >= 63 || number != numbers[0] >> part)
+      return std::nullopt;
+  return Progression{numbers[0], 0, 0, /*halves=*/true};
+}
+
 static std::optional<int64_t> numberOf(Value v) { return v.getType().isIndex() ? getConstantIntValue(v) : std::nullopt; }
 
 Sum sumOf(Value v) {
@@ -102,7 +112,7 @@ std::optional<Progression> AlikeParts::numbersOf(const Values &values) {
       numbers.push_back(*number);
     else
       return std::nullopt;
-  return findProgression(numbers);
+  return findSteps(numbers);
 }
 
 std::optional<std::pair<Values, Progression>> AlikeParts::withoutAddends(const Values &values) {
@@ -115,7 +125,7 @@ std::optional<std::pair<Values, Progression>> AlikeParts::withoutAddends(const V
     rest.push_back(sum.rest);
     addends.push_back(sum.addend);
   }
-  std::optional<Progression> progression = findProgression(addends);
+  std::optional<Progression> progression = findSteps(addends);
   if (!progression || rest == values)
     return std::nullopt;
   return std::pair(rest, *progression);
@@ -167,10 +177,31 @@ bool AlikeParts::compare(const Values &values) {
          llvm::all_of(llvm::seq<unsigned>(0, ops->front()->getNumOperands()), [&](unsigned i) { return areAlike(operandsOf(*ops, i)); });
 }
 
+/// What each part writes is what the next one reads.
+bool AlikeParts::isChain(const Values &values) {
+  for (auto &[first, read] : arrays_) {
+    if (auto known = chains_.find(first); known != chains_.end()) {
+      if (known->second == values)
+        return true;
+      continue;
+    }
+    auto last = values.back().getDefiningOp<memref::AllocaOp>();
+    if (ArrayRef<Value>(read).drop_front() != ArrayRef<Value>(values).drop_back() || !last || last.getType() != first.getType() ||
+        last->getBlock() != block_ || firstOf_.contains(last))
+      continue;
+    firstOf_[last] = first;
+    chains_[first] = values;
+    return true;
+  }
+  return false;
+}
+
 /// Each part its own, of a size by which the parts of one array for all lie as the arrays did.
 bool AlikeParts::areArrays(const Values &values) {
   if (auto known = arrays_.find(values.front()); known != arrays_.end())
     return known->second == values;
+  if (isChain(values))
+    return true;
   for (auto [part, v] : llvm::enumerate(values)) {
     auto array = v.getDefiningOp<memref::AllocaOp>();
     if (!array || array.getType() != values.front().getType() || array.getType().getRank() != 1 || array->getBlock() != block_ ||

@@ -24,9 +24,10 @@ struct ArrayUse {
 /// All private and shared arrays that `op` takes by subscripts; nothing where it may take one as a whole.
 std::optional<llvm::SmallVector<ArrayUse, 3>> arrayUsesOf(mlir::Operation *op);
 
-/// Numbers of parts 0, 1, 2, ..: base + step * part, or base + step * (part mod period).
+/// Numbers of parts 0, 1, 2, ..: base + step * part, or base + step * (part mod period), or base >> part.
 struct Progression {
   int64_t base = 0, step = 0, period = 0;
+  bool halves = false;
   bool operator==(const Progression &o) const = default;
   /// The greatest of `count` numbers, where they grow.
   int64_t most(int64_t count) const { return base + step * ((period ? period : count) - 1); }
@@ -58,6 +59,8 @@ public:
   const llvm::MapVector<mlir::Value, Values> &arrays() const { return arrays_; }
   /// Shared memory that is each part's own: the first part's array → how many elements each one lies from it.
   const llvm::MapVector<mlir::Value, Progression> &shared() const { return shared_; }
+  /// Arrays that parts hand on: the first of arrays() → those that parts write, of which each is what the next part reads.
+  const llvm::MapVector<mlir::Value, Values> &chains() const { return chains_; }
   static bool isOneValue(const Values &values) { return llvm::all_equal(values); }
   /// The numbers of `values` in progression; nothing where they are no numbers.
   static std::optional<Progression> numbersOf(const Values &values);
@@ -71,6 +74,7 @@ private:
   bool areAlike(mlir::Region &first, const Ops &statements, unsigned region);
   bool compare(const Values &values);
   bool areArrays(const Values &values);
+  bool isChain(const Values &values);
   bool areShared(const Values &values);
   void bind(const Values &values) { bound_[values.front()] = values; }
 
@@ -78,6 +82,7 @@ private:
   llvm::DenseMap<mlir::Value, Values> bound_;   ///< what statements of the first part make → of all parts
   llvm::MapVector<mlir::Value, Values> arrays_; ///< the first part's → all
   llvm::MapVector<mlir::Value, Progression> shared_;
+  llvm::MapVector<mlir::Value, Values> chains_;
   llvm::DenseMap<mlir::Value, mlir::Value> firstOf_;      ///< an array → the first part's
   std::map<std::vector<const void *>, bool> expressions_; ///< compared before
 };

@@ -97,10 +97,11 @@ def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
 
     Parts are alike where their statements are, operand by operand: the same value; results of statements
     that are alike; numbers that grow by a constant from part to part, or do so and begin anew every so many
-    parts (`part mod 2`); expressions of values that are alike; such a value to which each part but the first
-    adds a number. Private arrays of which each part has its own are declared in the loop where nobody else uses
+    parts (`part mod 2`), or halve (`512 >> part`, the steps of a binary search); expressions of values that are
+    alike; such a value to which each part but the first adds a number. Private arrays of which each part has its own are declared in the loop where nobody else uses
     them, else become one array with the registers of all parts in order. So do arrays of shared memory that
-    lie in progression.
+    lie in progression. An array that a part writes and the next one reads is one array of all parts, where each
+    element is written in the very round that last reads it.
 
     ```mlir
     memref.store %a, %x[%i]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-roll: see Passes.td.
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "passes/cu/AlikeParts.h"
 #include "llvm/ADT/Hashing.h"
@@ -78,14 +79,17 @@ public:
           if (!isOnlyUsedIn(result, part))
             return false;
     for (auto &[first, arrays] : alike_.arrays())
-      if (areSharedByParts(arrays) || (!areOwn(arrays) && !llvm::all_of(arrays, canBePartOfArray)))
+      if (auto chain = alike_.chains().find(first); chain != alike_.chains().end()) {
+        if (!canGoOnInPlace(arrays, chain->second))
+          return false;
+      } else if (areSharedByParts(arrays) || (!areOwn(arrays) && !llvm::all_of(arrays, canBePartOfArray)))
         return false;
     return true;
   }
 
   void roll() {
     for (auto &[first, arrays] : alike_.arrays())
-      if (!areOwn(arrays))
+      if (!alike_.chains().contains(first) && !areOwn(arrays))
         join(first, arrays);
     for (auto &[first, distance] : alike_.shared())
       joinShared(first, distance);
@@ -106,6 +110,8 @@ public:
       makeArrays(b, parts_.front()[i]);
       make(b, statement(i));
     }
+    for (auto &[first, written] : alike_.chains())
+      Value(written.back()).replaceAllUsesWith(first); // (but for the statements that go)
     erase(loop);
   }
 
@@ -148,6 +154,54 @@ private:
       return llvm::any_of(array.value().getUsers(), [&](Operation *user) {
         return llvm::any_of(llvm::seq<unsigned>(0, run_.count), [&](unsigned part) { return part != array.index() && isIn(user, part); });
       });
+    });
+  }
+
+  /// Whether one array may take the place of those that parts hand on, of which part n reads `read[n]` and writes `written[n]`: each
+  /// element is written once, where it alone may still be read.
+  bool canGoOnInPlace(const Values &read, const Values &written) {
+    Operation *begin = parts_.front().front();
+    if (!read.front().getDefiningOp()->isBeforeInBlock(begin))
+      return false;
+    for (Operation *user : read.front().getUsers())
+      if (Operation *here = block_->findAncestorOpInBlock(*user); !here || !(isIn(user, 0) || here->isBeforeInBlock(begin)))
+        return false;
+    for (unsigned part = 0; part < run_.count; ++part) {
+      bool isLast = part + 1 == run_.count;
+      SmallVector<memref::StoreOp> stores;
+      for (Operation *user : written[part].getUsers()) {
+        if (auto store = dyn_cast<memref::StoreOp>(user); store && isIn(user, part)) {
+          stores.push_back(store);
+          continue;
+        }
+        Operation *here = block_->findAncestorOpInBlock(*user);
+        if (isLast ? !here || !parts_[part].back()->isBeforeInBlock(here) : !isIn(user, part + 1) || !isa<memref::LoadOp>(user))
+          return false;
+      }
+      if (stores.size() != 1 || !isReadBefore(read[part], stores.front(), part))
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether a part reads `array` before it stores, or in the very round that stores the element.
+  bool isReadBefore(Value array, memref::StoreOp store, unsigned part) {
+    if (store.getIndices().size() != 1)
+      return false;
+    Operation *top = block_->findAncestorOpInBlock(*store);
+    auto loop = dyn_cast<scf::ForOp>(top);
+    bool isOneElement = top == store && getConstantIntValue(store.getIndices()[0]);
+    if (!isOneElement && !(loop && store->getBlock() == loop.getBody() && store.getIndices()[0] == loop.getInductionVar()))
+      return false;
+    return llvm::all_of(array.getUsers(), [&](Operation *user) {
+      if (!isIn(user, part))
+        return true; // (of the part before, or before all)
+      auto load = dyn_cast<memref::LoadOp>(user);
+      if (!load)
+        return false;
+      if (load->getBlock() == store->getBlock())
+        return load->isBeforeInBlock(store) && load.getIndices() == store.getIndices();
+      return block_->findAncestorOpInBlock(*load)->isBeforeInBlock(top);
     });
   }
 
@@ -216,7 +270,7 @@ private:
   /// The arrays that a part has to itself and begins to use in `statement`.
   void makeArrays(OpBuilder &b, Operation *statement) {
     for (auto &[first, arrays] : alike_.arrays())
-      if (!joined_.contains(first) && !find(arrays) &&
+      if (!joined_.contains(first) && !alike_.chains().contains(first) && !find(arrays) &&
           llvm::any_of(first.getUsers(), [&](Operation *user) { return statement->isAncestor(user); }))
         made_.back()[keyOf(arrays)] = b.clone(*first.getDefiningOp())->getResult(0);
   }
@@ -271,6 +325,10 @@ private:
   Value add(OpBuilder &b, Value base, Progression numbers, Location loc) {
     Value v = base;
     Location plain = cu::unnamed(loc);
+    if (numbers.halves) {
+      Value part = arith::ShRSIOp::create(b, plain, arith::ConstantIndexOp::create(b, plain, numbers.base), part_);
+      return v ? Value(arith::AddIOp::create(b, loc, v, part)) : part;
+    }
     if (numbers.step) {
       Value part = part_;
       if (numbers.period == 2 && numbers.step < 0) { // the second of two slots comes first
@@ -313,6 +371,9 @@ private:
   }
 
   Value compute(OpBuilder &b, const Values &values, Location loc) {
+    for (auto &[first, written] : alike_.chains())
+      if (values == written || values.front() == first)
+        return first;
     if (Value joined = joined_.lookup(values.front()))
       return joined;
     if (std::optional<Progression> numbers = alike_.numbersOf(values))

@@ -82,10 +82,30 @@ RegTile FunctionLowering::registersToGoOnIn(Operation *op, const Layout &layout)
   auto combine = dyn_cast<CombineOp>(op);
   Value sum = combine && combine.getInputs().size() == 2 ? combine.getInputs()[0] : Value();
   Operation *before = sum ? sum.getDefiningOp() : nullptr;
-  if (!before || !sum.hasOneUse() || before->getBlock() != op->getBlock() || !isElementwise(before) || inPlace_.contains(sum))
+  if (!before || c_.readAs.contains(sum) || !sum.hasOneUse() || before->getBlock() != op->getBlock() || !isElementwise(before) ||
+      inPlace_.contains(sum))
     return {};
   RegTile registers = c_.tiles.lookup(sum);
   return registers.array && !registers.first && registers.layout == layout ? registers : RegTile();
+}
+
+/// Whether all who read `op` behind its run take one element at a time, while what it repeats still is where it was: then that needs
+/// no registers of its own.
+static bool isReadAtItsSource(BroadcastOp op, const llvm::SmallPtrSetImpl<Operation *> &run, bool isInRegisters) {
+  Operation *last = op;
+  for (Operation *user : op->getUsers()) {
+    if (run.contains(user))
+      continue;
+    if (!isElementwise(user) && !isa<ScatterOp>(user))
+      return false;
+    if (isInRegisters && user->getBlock() != op->getBlock())
+      return false;
+    last = last->getBlock() == user->getBlock() && last->isBeforeInBlock(user) ? user : last;
+  }
+  for (Operation *between = op; isInRegisters && between != last; between = between->getNextNode())
+    if (!isStraight(between) || isa<DotOp>(between))
+      return false;
+  return true;
 }
 
 /// Elementwise ops of one layout, one loop.
@@ -97,6 +117,14 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
     for (Value result : op->getResults()) {
       if (llvm::all_of(result.getUsers(), [&](Operation *u) { return members.contains(u); }))
         continue;
+      if (auto broadcast = dyn_cast<BroadcastOp>(op); broadcast && !inPlace_.contains(result)) {
+        Value input = broadcast.getInput();
+        bool isInRegisters = c_.tiles.lookup(input).array && !inPlace_.contains(input) && !isa<BlockArgument>(input);
+        if ((isInRegisters || isRematerialized(input.getDefiningOp())) && isReadAtItsSource(broadcast, members, isInRegisters)) {
+          c_.readAs[result] = input;
+          continue;
+        }
+      }
       RegTile registers = inPlace_.lookup(result);
       if (!registers.array)
         registers = registersToGoOnIn(op, layout);
@@ -105,6 +133,8 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
                                          c_.named(nameOf(result), op->getLoc()))};
       kept.push_back({result, registers});
     }
+  if (kept.empty())
+    return;
   Location loc = cu::unnamed(run.back()->getLoc());
   OpenDigits open;
   c_.overDigits(layout.reg, loc, open, [&] {

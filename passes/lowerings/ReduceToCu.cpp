@@ -66,6 +66,12 @@ private:
     return c_.registerName(name.empty() ? stringifyCombiner(op.getKind()) : name, "_total");
   }
 
+  /// Of what warps leave in shared memory.
+  std::string partialsName() {
+    StringRef name = cu::findName(op_.getLoc());
+    return name.empty() ? "partials" : (name + "_partials").str();
+  }
+
   SmallVector<Value> identity() {
     if (std::optional<ArrayAttr> own = op_.getIdentity())
       return llvm::map_to_vector(*own, [&](Attribute a) -> Value { return arith::ConstantOp::create(c_.b, loc_, cast<TypedAttr>(a)); });
@@ -145,12 +151,12 @@ private:
         lanes *= d.size;
         continue;
       }
-      Value first = arith::CmpIOp::create(c_.b, c_.named("speaks", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("speaks", loc_), speaks, first)) : first;
+      Value first = arith::CmpIOp::create(c_.b, c_.named("first_lane", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
+      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("first_lane", loc_), speaks, first)) : first;
     }
     SmallVector<Value> arrays;
     for (Value result : op_.getResults())
-      arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, "partials"));
+      arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, partialsName()));
     Value warp = c_.warp(loc_);
     auto slot = [&](Value w, Value r) {
       Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);

@@ -144,6 +144,8 @@ private:
   void acrossThreads() {
     Layout runs{beside_, {}, {}}; // a register for each run of a thread
     runs.reg.append(rounds_.begin(), rounds_.end());
+    cu::CommentOp::create(c_.b, loc_,
+                          hasLanes_ ? "Scan each thread's runs, then what lanes have before them." : "Scan each thread's runs.");
     State sums = allocate(runs.numRegisters(), "sums"), lanesBefore = hasLanes_ ? allocate(runs.numRegisters(), "lanes_before") : State();
     OpenDigits open;
     c_.overDigits(runs.reg, loc_, open, [&] {
@@ -154,8 +156,11 @@ private:
       if (hasLanes_)
         store(before, lanesBefore, at);
     });
-    if (hasWarps_)
+    if (hasWarps_) {
+      cu::CommentOp::create(c_.b, loc_, "Warps share their sums.");
       shareSums(runs, sums);
+    }
+    cu::CommentOp::create(c_.b, loc_, "Add what is before each run.");
     c_.overDigits(beside_, loc_, open, [&] {
       State total = walk(rounds_, open, elementsOf(op_.getCarries(), open), [&](State soFar) {
         Value at = c_.registerIndex(runs, open, loc_);
@@ -218,8 +223,8 @@ private:
         places_ *= d.size;
         continue;
       }
-      Value first = arith::CmpIOp::create(c_.b, c_.named("speaks", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("speaks", loc_), speaks, first)) : first;
+      Value first = arith::CmpIOp::create(c_.b, c_.named("first_lane", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
+      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("first_lane", loc_), speaks, first)) : first;
     }
     registers_ = runs.numRegisters();
     for (Type t : elements())

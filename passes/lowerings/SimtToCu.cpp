@@ -123,6 +123,8 @@ void DotLowering::runSimt() {
     return arith::XOrIOp::create(b_, NameLoc::get(b_.getStringAttr("n"), loc_), nth, all);
   };
 
+  if (turns)
+    cu::CommentOp::create(b_, loc_, "Back and forth over the columns: a register that was read last is read next.");
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
   inLoop(step, "k", [&](Value k) {
     Value number = c_.add(k0, k, loc_);

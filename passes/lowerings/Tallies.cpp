@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/Tallies.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/tile/Access.h"
 
@@ -25,7 +26,9 @@ Value tallyAddress(ThreadCode &c, tile::ScatterOp op, ArrayRef<Value> subscripts
     at = c.add(arith::MulIOp::create(c.b, loc, at, c.expand(extent, {}, loc)), s, loc);
   if (op.getTallies() == 1)
     return at;
-  Value copy = arith::RemSIOp::create(c.b, loc, c.warp(loc), c.index(op.getTallies(), loc));
+  Value copy = c.warp(loc);
+  if (int64_t(op.getTallies()) < int64_t(c.func.getWarps()))
+    copy = arith::RemSIOp::create(c.b, loc, copy, c.index(op.getTallies(), loc));
   return c.add(at, c.mul(copy, op.getElements(), loc), loc);
 }
 
@@ -38,6 +41,7 @@ void openTallies(ThreadCode &c) {
     Value copies = c.sharedArray(all, elementOf(op), loc, (cu::findName(op.getBase().getLoc()) + "_tally").str());
     c.tallies[op.getBase()] = copies;
     Value identity = arith::ConstantOp::create(c.b, loc, te::identityOf(*op.getKind(), elementOf(op), c.b));
+    cu::CommentOp::create(c.b, loc, "Empty the block's copies.");
     shareOut(c, all, c.kernel.getThreads(), "t", loc, [&](Value t) { memref::StoreOp::create(c.b, loc, identity, copies, t); });
   });
 }
@@ -64,7 +68,9 @@ static void closeTally(ThreadCode &c, tile::ScatterOp op, Value copies) {
   te::Combiner kind = *op.getKind();
   cu::CommentOp::create(c.b, loc, "Combine the block's copies with the tensor.");
   shareOut(c, op.getElements(), c.kernel.getThreads(), "t", loc, [&](Value t) {
-    Value exists = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, t, countElements(c, op, loc));
+    Value count = countElements(c, op, loc), exists; // (below the most that there are, which is shared out)
+    if (getConstantIntValue(count) != int64_t(op.getElements()))
+      exists = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, t, count);
     c.inBranch(exists, loc, [&] {
       Value sum = memref::LoadOp::create(c.b, loc, copies, t);
       if (op.getTallies() > 1) {

@@ -288,6 +288,8 @@ bool isRematerialized(Operation *op) {
 }
 
 Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc) {
+  if (Value other = readAs.lookup(tileValue))
+    return element(other, open, loc);
   Operation *op = tileValue.getDefiningOp();
   if (!isRematerialized(op))
     return loadRegister(tiles.lookup(tileValue), open, loc);

@@ -54,6 +54,7 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< tile-level index and scalar values
   llvm::DenseMap<mlir::Value, mlir::Value> bases;   ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
+  llvm::DenseMap<mlir::Value, mlir::Value> readAs; ///< broadcasts whose readers take the elements of another tile, where that has them
   llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes
   llvm::DenseMap<mlir::Value, mlir::Value> rings;           ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;

@@ -65,6 +65,7 @@ private:
     return materialize(b, loc(), simplifyAffineExpr(e, operands.size(), symbols_), operands, symbols_);
   }
   Location loc() { return op_.getLoc(); }
+  Location called(StringRef name) { return NameLoc::get(b.getStringAttr(name), loc()); }
   StringAttr named(const Twine &suffix) { return b.getStringAttr(op_.getName().value_or("scatter") + suffix); }
   RankedTensorType typeOf(ArrayRef<AffineExpr> shape, Type element);
 
@@ -351,7 +352,7 @@ Value ScatterSorter::sortChunks(Value keys) {
 Value ScatterSorter::countBelow(Value sorted, Value start, int64_t length, Value key) {
   Value count = index(0);
   for (int64_t step = int64_t(llvm::bit_floor(uint64_t(length))); step >= 1; step /= 2) {
-    Value next = arith::AddIOp::create(b, loc(), count, index(step));
+    Value next = arith::AddIOp::create(b, called("next"), count, index(step));
     SmallVector<Value> at = {next};
     if (start)
       at.push_back(start);
@@ -360,7 +361,7 @@ Value ScatterSorter::countBelow(Value sorted, Value start, int64_t length, Value
     Value isBelow = compare(arith::CmpIPredicate::slt, last, key);
     if (start)
       isBelow = both(isBelow, compare(arith::CmpIPredicate::sle, next, index(length)));
-    count = arith::SelectOp::create(b, loc(), isBelow, next, count);
+    count = arith::SelectOp::create(b, called("found"), isBelow, next, count);
   }
   return count;
 }

@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       alignas(16) f16 r[8];
       #pragma unroll
       for (int e = 0; e < 8; ++e) {
-        r[e] = 0x0;
+        r[e] = 0;
       }
       if (inside) {
         *(uint4 *)(r) = *(const uint4 *)(&a[chosen]);
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       alignas(16) f16 r[8];
       #pragma unroll
       for (int e = 0; e < 8; ++e) {
-        r[e] = 0x0;
+        r[e] = 0;
       }
       if (inside) {
         *(uint4 *)(r) = *(const uint4 *)(&b[chosen]);
@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
-          r[e] = 0x0;
+          r[e] = 0;
         }
         if (inside) {
           *(uint4 *)(r) = *(const uint4 *)(&a[chosen]);
@@ -199,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
-          r[e] = 0x0;
+          r[e] = 0;
         }
         if (inside) {
           *(uint4 *)(r) = *(const uint4 *)(&b[chosen]);

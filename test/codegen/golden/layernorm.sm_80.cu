@@ -58,16 +58,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     partial = partial + __shfl_xor_sync(0xffffffffu, partial, 1 << step);
   }
   float sum_j = partial;
-  const bool speaks = lane == 0;
-  float *const partials = (float *)(kc_shared());
-  if (speaks) {
-    partials[warp] = sum_j;
+  const bool first_lane = lane == 0;
+  float *const sum_j_partials = (float *)(kc_shared());
+  if (first_lane) {
+    sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
   float total = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total = total + partials[w];
+    total = total + sum_j_partials[w];
   }
   sum_j = total;
   // Walk j in tiles.
@@ -118,15 +118,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
   }
   float sum_j_1 = partial_1;
-  float *const partials_1 = (float *)(kc_shared() + 128);
-  if (speaks) {
-    partials_1[warp] = sum_j_1;
+  float *const sum_j_partials_1 = (float *)(kc_shared() + 128);
+  if (first_lane) {
+    sum_j_partials_1[warp] = sum_j_1;
   }
   __syncthreads();
   float total_1 = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 = total_1 + partials_1[w];
+    total_1 = total_1 + sum_j_partials_1[w];
   }
   sum_j_1 = total_1;
   // Walk j in tiles.

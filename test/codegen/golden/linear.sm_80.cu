@@ -194,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     } else {
       #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        b_r[j_by8 * 2 + e] = 0x0;
+        b_r[j_by8 * 2 + e] = 0;
       }
     }
   }

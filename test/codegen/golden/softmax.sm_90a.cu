@@ -67,16 +67,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     partial = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1 << step));
   }
   float max_j = partial;
-  const bool speaks = lane == 0;
-  float *const partials = (float *)(kc_shared());
-  if (speaks) {
-    partials[warp] = max_j;
+  const bool first_lane = lane == 0;
+  float *const max_j_partials = (float *)(kc_shared());
+  if (first_lane) {
+    max_j_partials[warp] = max_j;
   }
   __syncthreads();
   float total = -kc_infinity();
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total = kc_maximum(total, partials[w]);
+    total = kc_maximum(total, max_j_partials[w]);
   }
   max_j = total;
   // Walk j in tiles.
@@ -120,15 +120,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
   }
   float sum_j = partial_1;
-  float *const partials_1 = (float *)(kc_shared() + 128);
-  if (speaks) {
-    partials_1[warp] = sum_j;
+  float *const sum_j_partials = (float *)(kc_shared() + 128);
+  if (first_lane) {
+    sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
   float total_1 = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 = total_1 + partials_1[w];
+    total_1 = total_1 + sum_j_partials[w];
   }
   sum_j = total_1;
   // Walk j in tiles.

@@ -175,3 +175,104 @@ cu.kernel @shared attributes {sizes = [], arg_sources = [{source = 0 : i64, shap
 // CHECK: memref.store %[[A]], %[[ALL]][%[[AT]]]
 // CHECK: cu.sync
 // CHECK: memref.load %[[ALL]][%[[OWN]]]
+
+// -----
+
+// The steps of a binary search: each goes on from what the one before has found, in the same registers, half as far.
+cu.kernel @search attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}, {source = 1 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>, %y: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %t = cu.thread_id
+  %pivot = arith.constant 1.0 : f32
+  %n0 = memref.alloca() : memref<2xindex, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    memref.store %c64, %n0[%i] : memref<2xindex, 5>
+  } {cu.unroll}
+  %r0 = memref.alloca() : memref<2xf32, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n0[%i] : memref<2xindex, 5>
+    %v = memref.load %x[%n] : memref<?xf32, 1>
+    memref.store %v, %r0[%i] : memref<2xf32, 5>
+  } {cu.unroll}
+  %s0 = arith.constant 32 : index
+  %n1 = memref.alloca() : memref<2xindex, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n0[%i] : memref<2xindex, 5>
+    %v = memref.load %r0[%i] : memref<2xf32, 5>
+    %below = arith.cmpf olt, %v, %pivot : f32
+    %f = arith.select %below, %n, %c0 : index
+    %next = arith.addi %f, %s0 : index
+    memref.store %next, %n1[%i] : memref<2xindex, 5>
+  } {cu.unroll}
+  %r1 = memref.alloca() : memref<2xf32, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n1[%i] : memref<2xindex, 5>
+    %v = memref.load %x[%n] : memref<?xf32, 1>
+    memref.store %v, %r1[%i] : memref<2xf32, 5>
+  } {cu.unroll}
+  %s1 = arith.constant 16 : index
+  %n2 = memref.alloca() : memref<2xindex, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n1[%i] : memref<2xindex, 5>
+    %v = memref.load %r1[%i] : memref<2xf32, 5>
+    %below = arith.cmpf olt, %v, %pivot : f32
+    %f = arith.select %below, %n, %c0 : index
+    %next = arith.addi %f, %s1 : index
+    memref.store %next, %n2[%i] : memref<2xindex, 5>
+  } {cu.unroll}
+  %r2 = memref.alloca() : memref<2xf32, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n2[%i] : memref<2xindex, 5>
+    %v = memref.load %x[%n] : memref<?xf32, 1>
+    memref.store %v, %r2[%i] : memref<2xf32, 5>
+  } {cu.unroll}
+  %s2 = arith.constant 8 : index
+  %n3 = memref.alloca() : memref<2xindex, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n2[%i] : memref<2xindex, 5>
+    %v = memref.load %r2[%i] : memref<2xf32, 5>
+    %below = arith.cmpf olt, %v, %pivot : f32
+    %f = arith.select %below, %n, %c0 : index
+    %next = arith.addi %f, %s2 : index
+    memref.store %next, %n3[%i] : memref<2xindex, 5>
+  } {cu.unroll}
+  %r3 = memref.alloca() : memref<2xf32, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n3[%i] : memref<2xindex, 5>
+    %v = memref.load %x[%n] : memref<?xf32, 1>
+    memref.store %v, %r3[%i] : memref<2xf32, 5>
+  } {cu.unroll}
+  %s3 = arith.constant 4 : index
+  %n4 = memref.alloca() : memref<2xindex, 5>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n3[%i] : memref<2xindex, 5>
+    %v = memref.load %r3[%i] : memref<2xf32, 5>
+    %below = arith.cmpf olt, %v, %pivot : f32
+    %f = arith.select %below, %n, %c0 : index
+    %next = arith.addi %f, %s3 : index
+    memref.store %next, %n4[%i] : memref<2xindex, 5>
+  } {cu.unroll}
+  scf.for %i = %c0 to %c2 step %c1 {
+    %n = memref.load %n4[%i] : memref<2xindex, 5>
+    %v = memref.load %x[%n] : memref<?xf32, 1>
+    memref.store %v, %y[%i] : memref<?xf32, 1>
+  } {cu.unroll}
+}
+// CHECK-LABEL: cu.kernel @search
+// CHECK: %[[NEXT:.*]] = memref.alloca() : memref<2xindex, 5>
+// CHECK: memref.store %c64, %[[NEXT]]
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c4 step %c1 {
+// CHECK-NEXT: %[[OWN:.*]] = memref.alloca() : memref<2xf32, 5>
+// CHECK: memref.load %[[NEXT]]
+// CHECK: memref.store %{{.*}}, %[[OWN]]
+// CHECK: memref.load %[[NEXT]]
+// CHECK: %[[STEP:.*]] = arith.shrsi %c32, %[[PART]]
+// CHECK: %[[SUM:.*]] = arith.addi %{{.*}}, %[[STEP]]
+// CHECK: memref.store %[[SUM]], %[[NEXT]]
+// CHECK: } {cu.unroll}
+// CHECK: memref.load %[[NEXT]]
+// CHECK-NOT: arith.shrsi
