@@ -187,6 +187,8 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
   if (element == ElementType::boolean) {
     if (n->type == Ty::Bool)
       return n;
+    if (narrowest(n) == ElementType::boolean) // max, min and xor of bools
+      return castTo(n, element, n->loc);
     return refuse("compare with 0, as in '.. != 0'");
   }
   if (isFloat(n->type))

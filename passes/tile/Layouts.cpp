@@ -271,7 +271,11 @@ private:
     }
   }
 
-  Component &componentOf(Value v) { return components_[classes_.getLeaderValue(v.getAsOpaquePointer())]; }
+  Component &componentOf(Value v) {
+    while (auto convert = v.getDefiningOp<ConvertLayoutOp>()) // of this pass: it stands for the value that it converts
+      v = convert.getInput();
+    return components_[classes_.getLeaderValue(v.getAsOpaquePointer())];
+  }
 
   LogicalResult choose(Component &c) {
     if (std::exchange(c.chosen, true))

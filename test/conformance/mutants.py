@@ -114,7 +114,9 @@ def main():
     results_of = Results(options.results, options.seconds, start + options.within, options.share)
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
     pairs = [(kernel, arch) for kernel in kernels for arch in options.arch]
-    pairs.sort(key=lambda pair: -known.get((pair[0].title, pair[1]), (False, 0, 0))[2])  # the longest ones first
+    # The longest ones first, so that none is left alone at the end; where time is short the shortest ones, and last what had no end before.
+    order = 1 if options.within < 1e9 else -1
+    pairs.sort(key=lambda pair: order * known.get((pair[0].title, pair[1]), (False, 0, 500))[2])
     running = {pair: pool.submit(results_of.measure, options.kernelc, *pair) for pair in pairs}
     for kernel in kernels:
         results = [running[kernel, arch].result() for arch in options.arch]

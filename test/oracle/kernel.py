@@ -13,7 +13,7 @@ from .prelude import PRELUDE
 from .ranges import infer
 from .reduce import combine
 from .sizes import bind_sizes
-from .element_types import BOOL, F32, I64, TYPES, KcError, is_float, is_int, round_float, widen
+from .element_types import BOOL, F32, I64, TYPES, KcError, Unsupported, is_float, is_int, round_float, widen
 
 _REDUCES = {"+=": "sum", "*=": "prod", "min=": "min", "max=": "max", "and=": "all", "or=": "any", "xor=": "xor"}
 
@@ -153,7 +153,10 @@ class Call:
         shape = []
         for s in subscripts:
             given = ranges.get(s.symbol)
-            lo, hi = (compiled(bound)({}) for bound in given or infer(s.symbol, [value]))
+            try:
+                lo, hi = (compiled(bound)({}) for bound in given or infer(s.symbol, [value]))
+            except KcError as e:
+                raise Unsupported(f"a 'let' may go as far as it is read: {e}") from None
             lo = lo if given else max(lo, 0)
             if lo != 0:
                 raise KcError(f"an index of the 'let' {statement.name} starts at {lo}")
