@@ -44,6 +44,8 @@ bool hasRound(FuncOp func, scf::ForOp loop) {
     if (auto most = v.getDefiningOp<arith::MaxSIOp>())
       return isPositive(most.getLhs()) || isPositive(most.getRhs());
     auto apply = v.getDefiningOp<ApplyOp>();
+    if (auto least = apply ? apply->getAttrOfType<IntegerAttr>(kLeastAttr) : IntegerAttr())
+      return least.getInt() > 0;
     return apply && apply.getOperands_().empty() && te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
   };
   return getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && isPositive(loop.getUpperBound());
@@ -204,8 +206,9 @@ public:
       now.map(loop_.getRegionIterArg(s.carried), before.lookup(s.wait.getResult()));
     clone(round_.pack, now);
     scf::YieldOp::create(b_, loc, carriedBy(now));
-    // What the last round has left.
+    // What the last round has left. Slots that the first products alone read are let go of before it.
     b_.setInsertionPointAfter(skewed);
+    releaseBefore(skewed);
     IRMapping last;
     last.map(loop_.getInductionVar(), arith::SubIOp::create(b_, named, loop_.getUpperBound(), one));
     setLate(last, skewed.getResults());
@@ -254,6 +257,27 @@ private:
         cloneIndex(v, mapping);
       b_.clone(*op, mapping);
     }
+  }
+
+  /// Moves what lets go of slots behind the loop to where the builder stands, if no second product reads these slots.
+  void releaseBefore(scf::ForOp skewed) {
+    Operation *next = loop_->getNextNode();
+    for (Operation *op = next; isa_and_nonnull<DotWaitOp, ReleaseOp>(op); op = next) {
+      next = op->getNextNode();
+      if (auto release = dyn_cast<ReleaseOp>(op); release && !readsOf(release.getChannel())) {
+        release->moveBefore(loop_);
+        b_.setInsertionPointAfter(release);
+      }
+    }
+  }
+
+  /// Whether a second product reads slots that `channel` says are full.
+  bool readsOf(Value channel) {
+    return llvm::any_of(channel.getUsers(), [&](Operation *user) {
+      auto copy = dyn_cast<RingCopyOp>(user);
+      return copy &&
+             llvm::any_of(round_.seconds, [&](Second &s) { return s.dot.getA() == copy.getRing() || s.dot.getB() == copy.getRing(); });
+    });
   }
 
   void cloneIndex(Value v, IRMapping &mapping) {

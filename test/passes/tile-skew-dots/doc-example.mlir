@@ -3,7 +3,7 @@
 // RUN: sed 's/in_flight = 2/in_flight = 1/' %s > %t.mlir
 // RUN: kernelc-opt --tile-skew-dots %t.mlir | FileCheck %s --check-prefix=ALONE
 
-// CHECK: tile.await %[[K:.*]] at %c0
+// CHECK: tile.await %[[K:.*]] at %c0{{.*}} : <slots 2>
 // CHECK-NEXT: %[[S:.*]] = tile.dot
 // CHECK-NEXT: %[[SW:.*]] = tile.dot_wait %[[S]] pending 0
 // CHECK-NEXT: tile.release %[[K]] at %c0
@@ -22,7 +22,9 @@
 // CHECK-NEXT: tile.release %[[V]] at %[[BEFORE]]
 // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
 // CHECK-NEXT: scf.yield %[[OW]], %[[P1]]
-// CHECK: %[[LAST:.*]] = arith.subi %c8{{.*}}, %c1
+// Q is let go of before the last product with V.
+// CHECK: tile.release %{{.*}} at %c0{{.*}} : <slots 1>
+// CHECK-NEXT: %[[LAST:.*]] = arith.subi %c8{{.*}}, %c1
 // CHECK-NEXT: tile.await %[[V]] at %[[LAST]]
 // CHECK-NEXT: tile.dot %[[LOOP]]#1, %{{.*}}, %[[LOOP]]#0
 // CHECK: tile.release %[[V]] at %[[LAST]]
@@ -43,6 +45,8 @@ tile.func @f attributes {sizes = [], size_div = array<i64>, size_max = array<i64
   %v = tile.ring : <[1, 64, 64, 1] x bf16, slots 2, contiguous 1>
   %kfull = tile.channel : <slots 2>
   %vfull = tile.channel : <slots 2>
+  %qfull = tile.channel : <slots 1>
+  tile.await %qfull at %c0 : <slots 1>
   %o = scf.for %j = %c0 to %c8 step %c1 iter_args(%acc = %zero) -> (tensor<64x64x1x1xf32>) {
     tile.await %kfull at %j : <slots 2>
     %s = tile.dot %q, %k, %none m [0] n [2] k [3] at %j a_at %c0 : !tile.ring<[64, 1, 1, 64] x bf16, slots 1, contiguous 3>,
@@ -58,4 +62,5 @@ tile.func @f attributes {sizes = [], size_div = array<i64>, size_max = array<i64
     tile.release %vfull at %j : <slots 2>
     scf.yield %ow : tensor<64x64x1x1xf32>
   }
+  tile.release %qfull at %c0 : <slots 1>
 }
