@@ -17,7 +17,10 @@ def TeToTile : Pass<"te-to-tile", "::mlir::ModuleOp"> {
     and ends at the tiles that can hold a point of the domain, computed from the offsets
     of the block (of a product's reduced indices only the slowest is so bounded); what
     the domain excludes of the rest is masked, in a product on the factor whose indices
-    the constraint speaks of. An access that is inside only where the condition holds
+    the constraint speaks of. Where terms of a cascade are exponentials that are zero for an excluded maximum's
+    term (`exp2(c v - c m)` of v = -inf, c a number above zero), they take the masked v and need no mask of their
+    own. With `backward`, the loop that several products share goes from its last tile to its first, so that what an
+    upper end cuts comes first. An access that is inside only where the condition holds
     reads zero elsewhere. Requires `te-plan`. The kernel itself stays in the module: it
     is the launch's contract.
     *Runs before every tile pass, because* they work on one launch at a time. Numeric

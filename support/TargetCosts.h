@@ -151,8 +151,7 @@ struct ChainCosts {
   int64_t mostColumns = 256;                 ///< of the second product: one tile has them all
   int64_t mostSummed = 256;                  ///< points of the first one's sum that stay in slots for the whole loop
   int64_t round = 48;                        ///< columns that a round of a cascade costs beside its own, where
-  int64_t fewColumns = 64;                   ///< the second product has no more than so many (docs/lab/2026-11-25-attention.md); there a
-                                             ///< reference lags, too (docs/lab/2026-11-26-attention.md)
+  int64_t fewColumns = 64;                   ///< the second product has no more than so many (docs/lab/2026-11-25-attention.md)
   int64_t plainFill = 40;       ///< registers of warps that fill one ring with the next box along an index; with 56 causal d 128 spilled
   int64_t fewestRegisters = 24; ///< of warps that fill, where a set of products needs all others
   int64_t besideSets = 16;      ///< registers beside a set's sums: operands take the place of sums
@@ -163,7 +162,7 @@ struct ChainCosts {
   int64_t mostParts = 256;      ///< of a walk: one block merges them
   int64_t partColumns = 256;    ///< of a round of a walk
   double pointTerms = 256;      ///< of which chains are slower than products by what a point takes beside its terms
-  int64_t leastPairs = 8; ///< of a long and a short tile, for each multiprocessor, for blocks to stay (docs/lab/2026-11-26-attention.md)
+  double pairsFilled = 0.9;     ///< of the turns of all multiprocessors, by pairs of a long and a short tile, for blocks to stay
 };
 
 /// Products side by side (SiblingPlan.cpp).

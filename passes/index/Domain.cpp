@@ -136,6 +136,57 @@ IndexBounds findBounds(IntegerSet set, unsigned dim, ArrayRef<DimRange> ranges) 
   return bounds;
 }
 
+bool hasPointEverywhere(std::optional<IntegerSet> set, AffineMap extents, unsigned parallel, const SizeFacts &facts) {
+  MLIRContext *context = extents.getContext();
+  AffineExpr zero = getAffineConstantExpr(0, context);
+  unsigned dims = extents.getNumResults();
+  if (!llvm::all_of(extents.getResults().drop_front(parallel), [&](AffineExpr e) { return knownPositive(e, facts); }))
+    return false;
+  if (!set)
+    return true;
+  SmallVector<DimRange> ranges;
+  for (AffineExpr e : extents.getResults())
+    ranges.push_back({zero, e - 1});
+  auto isNeverNegative = [&](AffineExpr e) {
+    AffineExpr least = findExtreme(simplifyAffineExpr(e, dims, extents.getNumSymbols()), /*high=*/false, ranges);
+    return least && knownPositive(simplifyAffineExpr(least + 1, 0, extents.getNumSymbols()), facts);
+  };
+  std::optional<unsigned> walked;
+  SmallVector<AffineExpr> lowers, uppers;
+  for (unsigned i = 0; i < set->getNumConstraints(); ++i) {
+    AffineExpr e = set->getConstraint(i);
+    std::optional<unsigned> dim;
+    for (unsigned d = parallel; d < dims; ++d)
+      if (e.isFunctionOfDim(d)) {
+        if (dim)
+          return false;
+        dim = d;
+      }
+    if (set->isEq(i) || (dim && walked && *dim != *walked))
+      return false;
+    if (!dim) {
+      if (!isNeverNegative(e))
+        return false;
+      continue;
+    }
+    walked = dim;
+    std::optional<int64_t> step = linearCoefficient(e, *dim);
+    AffineExpr rest = e.replace(getAffineDimExpr(*dim, context), zero);
+    if (step == 1)
+      lowers.push_back(-rest);
+    else if (step == -1)
+      uppers.push_back(rest);
+    else
+      return false;
+  }
+  if (!walked)
+    return true;
+  lowers.push_back(zero);
+  uppers.push_back(extents.getResult(*walked) - 1);
+  return llvm::all_of(lowers,
+                      [&](AffineExpr low) { return llvm::all_of(uppers, [&](AffineExpr up) { return isNeverNegative(up - low); }); });
+}
+
 IntegerSet intersect(std::optional<IntegerSet> a, IntegerSet b) {
   if (!a)
     return b;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mlir/IR/IntegerSet.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::te {
@@ -33,6 +34,10 @@ struct IndexBounds {
 /// Bounds that every point of `set` satisfies in `dim` while the others range over
 /// `ranges` (in whose dims they are expressed). What no constraint yields is left out.
 IndexBounds findBounds(mlir::IntegerSet set, unsigned dim, llvm::ArrayRef<DimRange> ranges);
+
+/// Whether there is a point of `set` for all values of the first `parallel` dims, whatever the sizes: proved for constraints that say
+/// one end of a single other dim.
+bool hasPointEverywhere(std::optional<mlir::IntegerSet> set, mlir::AffineMap extents, unsigned parallel, const SizeFacts &facts);
 
 /// The points of both sets; constraints that stand in both once.
 mlir::IntegerSet intersect(std::optional<mlir::IntegerSet> a, mlir::IntegerSet b);

@@ -39,6 +39,12 @@ Value BodyToTiles::constantTile(bool v, Location loc) {
   return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, v));
 }
 
+bool BodyToTiles::isZeroOutside(Value value) const {
+  while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return zeroOutside_.contains(value);
+}
+
 Value BodyToTiles::evaluate(Value v) {
   if (Value known = done_.lookup(v))
     return known;

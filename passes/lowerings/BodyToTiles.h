@@ -36,6 +36,10 @@ public:
 
   /// Says what an argument of the region that is no index stands for.
   void bind(mlir::Value argument, mlir::Value tile) { done_[argument] = tile; }
+  /// Says of a body value that it is zero at points that the op's condition excludes, as its tile is made.
+  void markZeroOutside(mlir::Value value) { zeroOutside_.insert(value); }
+  /// Whether a body value is zero there: no mask has to make it so.
+  bool isZeroOutside(mlir::Value value) const;
   /// The tile of a body value; null after a diagnostic.
   mlir::Value evaluate(mlir::Value value);
   /// The conjunction of an integer set's constraints over the op's dims.
@@ -65,6 +69,7 @@ private:
   mlir::Operation *op_;
   llvm::ArrayRef<int64_t> dims_;
   llvm::DenseMap<mlir::Value, mlir::Value> done_;
+  llvm::DenseSet<mlir::Value> zeroOutside_;
 };
 
 } // namespace kernelc

@@ -225,9 +225,69 @@ private:
     if (!term)
       return term;
     term = body.broadcast(term, full_[k]);
-    if (condition)
+    if (condition && !body.isZeroOutside(element)) {
       term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
+      if (k == 0 && oneState_)
+        bindExcluded(element, term, body);
+    }
     return oneState_ ? reduce(k, term) : term;
+  }
+
+  //===- Masks that are made once -===//
+
+  /// Has later components take the first one's terms masked, where exponentials of them are zero at excluded points for it.
+  void bindExcluded(Value element, Value masked, BodyToTiles &body) {
+    if (op_.getComponentKind(0) != Combiner::Max)
+      return;
+    for (auto power : op_.getBlock().getOps<math::Exp2Op>())
+      if (fallsWith(power.getOperand(), element)) {
+        body.bind(element, masked);
+        body.markZeroOutside(power.getResult());
+      }
+  }
+
+  /// Whether `exponent` is c v - c x or (v - x) c, c a number above zero, x the first component or what stands for it while it says
+  /// nothing: of v = -inf it is -inf, unless x is NaN. Then some term that counts is, and every sum with it.
+  bool fallsWith(Value exponent, Value v) {
+    Value reference, scale;
+    if (auto fma = exponent.getDefiningOp<math::FmaOp>()) {
+      auto below = fma.getC().getDefiningOp<arith::NegFOp>();
+      auto product = below ? below.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+      if (fma.getA() != v || !product || product.getRhs() != fma.getB())
+        return false;
+      reference = product.getLhs(), scale = fma.getB();
+    } else {
+      auto product = exponent.getDefiningOp<arith::MulFOp>();
+      auto distance = product ? product.getLhs().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
+      if (!distance || distance.getLhs() != v)
+        return false;
+      reference = distance.getRhs(), scale = product.getRhs();
+    }
+    // (the first component itself is no finite number where nothing has been said, and neither is its difference from -inf)
+    auto standsFor = reference.getDefiningOp<arith::SelectOp>();
+    auto isNone = standsFor ? standsFor.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+    Value first = op_.getBlock().getArgument(op_.getNumDims());
+    std::optional<double> c = numberOf(scale);
+    return isNone && isNone.getPredicate() == arith::CmpFPredicate::OEQ && isNone.getLhs() == first &&
+           matchPattern(isNone.getRhs(), m_NegInfFloat()) && matchPattern(standsFor.getTrueValue(), m_AnyZeroFloat()) &&
+           standsFor.getFalseValue() == first && c && *c >= std::numeric_limits<float>::min() && *c <= std::numeric_limits<float>::max();
+  }
+
+  /// What a product of constants and inverse roots of them comes to.
+  static std::optional<double> numberOf(Value v) {
+    APFloat constant(0.0);
+    if (matchPattern(v, m_ConstantFloat(&constant))) {
+      bool isInexact;
+      constant.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &isInexact);
+      return constant.convertToDouble();
+    }
+    Operation *op = v.getDefiningOp();
+    if (!isa_and_nonnull<math::RsqrtOp, arith::MulFOp>(op))
+      return std::nullopt;
+    std::optional<double> x = numberOf(op->getOperand(0)), y = op->getNumOperands() > 1 ? numberOf(op->getOperand(1)) : std::optional(1.0);
+    if (!x || !y)
+      return std::nullopt;
+    return isa<math::RsqrtOp>(op) ? 1 / std::sqrt(*x) : *x * *y;
   }
 
   /// What the states of all points, or of all blocks, come to, component by component: each is moved to what they have in common.

@@ -88,10 +88,7 @@ std::string FunctionLowering::describe(Operation *op) {
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
       .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })
-      .Case<AwaitOp>([](AwaitOp o) {
-        bool isAgain = isa_and_nonnull<DotWaitOp>(o->getNextNode()); // (tile-skew-dots)
-        return isAgain ? "It is full; what stands above is not overtaken by the wait below." : "Until the slot is full.";
-      })
+      .Case<AwaitOp>([](auto) { return "Until the slot is full."; })
       .Case<BoxDrainOp>([](BoxDrainOp o) { return o->getNextNode() ? "Until the slot may be written again." : "Until all has been read."; })
       .Case<BoxStoreOp>([](auto) { return "A tensor copy stores what the warpgroup has put there."; })
       .Case<scf::ForOp>([&](scf::ForOp o) { return describeLoop(func_, o); })

@@ -170,7 +170,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
   for (const ScheduleFlag &f : kScheduleFlags)
-    if (!isLeftOut(f, l_) && f.field != &LaunchPlan::lagging) // (a matter of the cascade's rounds)
+    if (!isLeftOut(f, l_) && f.field != &LaunchPlan::lagging && f.field != &LaunchPlan::backward) // (a matter of the loop's rounds)
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
   func_->setAttr("number", b_.getI64IntegerAttr(number));

@@ -72,6 +72,8 @@ void FunctionLowering::makeKernel() {
     os << "; promote " << func_.getPromote();
   if (func_.getInFlight() > 1)
     os << "; in flight " << func_.getInFlight();
+  if (auto held = func_->getAttrOfType<BoolAttr>("held"); held && held.getValue())
+    os << "; rows of first factors in registers";
   if (func_.getTallies())
     os << "; tallies " << func_.getTallies();
   if (func_.getProducerRegisters())

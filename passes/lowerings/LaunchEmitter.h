@@ -76,6 +76,8 @@ private:
   mlir::Value constant(int64_t v, mlir::Location loc);
   /// Launch indices of `dims` that need a loop: off the grid and larger than a tile, or shared out.
   llvm::SmallVector<int64_t> loopsOf(llvm::ArrayRef<int64_t> dims);
+  /// The largest (`high`) or smallest value of a form over where tiles start, for all tiles of the grid; null where that is not known.
+  mlir::AffineExpr extremeOfTiles(mlir::AffineExpr e, bool high);
   /// Where the points of a domain lie along launch index `index`: the first tile's
   /// offset and one past the last point. Indices in `open` are yet to be walked by
   /// loops; the others have the offsets of the current tile.

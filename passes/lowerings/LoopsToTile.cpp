@@ -7,6 +7,7 @@
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
+#include "passes/tile/Carried.h"
 
 using namespace mlir;
 
@@ -48,6 +49,21 @@ DimRange LaunchEmitter::tileRange(int64_t index) {
   return {offset, offset + (l_.tiles[index] - 1)};
 }
 
+/// Whether a loop's end is that of its index, whatever the tile.
+static bool isExtent(Value end) {
+  auto apply = end.getDefiningOp<tile::ApplyOp>();
+  return apply && apply.getOperands_().empty();
+}
+
+AffineExpr LaunchEmitter::extremeOfTiles(AffineExpr e, bool high) {
+  SmallVector<DimRange> starts(c_.rank());
+  for (int64_t g : l_.grid)
+    if (AffineExpr tile = b_.getAffineConstantExpr(l_.tiles[g]); l_.cluster == 1)
+      starts[g] = {b_.getAffineConstantExpr(0), (l_.extents.getResult(g) - 1).floorDiv(tile) * tile};
+  AffineExpr extreme = findExtreme(simplifyAffineExpr(e, c_.rank(), l_.extents.getNumSymbols()), high, starts);
+  return extreme ? simplifyAffineExpr(extreme, 0, l_.extents.getNumSymbols()) : extreme;
+}
+
 std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index,
                                                 ArrayRef<int64_t> open, Location loc) {
   unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
@@ -79,9 +95,15 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
     begin = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), cu::unnamed(loc)), begin,
                                    apply(first, c_.offsets, loc));
   }
-  for (AffineExpr upper : bounds.uppers)
-    end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end,
-                                 apply(simplifyAffineExpr(upper + 1, rank, symbols), c_.offsets, loc));
+  for (AffineExpr upper : bounds.uppers) {
+    AffineExpr past = simplifyAffineExpr(upper + 1, rank, symbols),
+               beyond = extremeOfTiles(past - l_.extents.getResult(index), /*high=*/true);
+    Value own = apply(past, c_.offsets, loc);
+    if (beyond && isExtent(end) && knownPositive(simplifyAffineExpr(1 - beyond, 0, symbols), {plan_.sizeDiv, plan_.sizeMax}))
+      end = own;
+    else
+      end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end, own);
+  }
   return {begin, end};
 }
 
@@ -261,8 +283,8 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     if (!knownPositive(extent, {plan_.sizeDiv, plan_.sizeMax}))
       begin = arith::MaxSIOp::create(b_, named, begin, constant(0, loc));
   }
-  if (end && end.getDefiningOp<tile::ApplyOp>())
-    end = {}; // the extent
+  if (end && isExtent(end))
+    end = {};
   SmallVector<Value> span;
   AffineExpr length = l_.extents.getResult(k.front());
   if (end) {
@@ -278,15 +300,23 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     total = total * faster;
   int64_t last = k[picked - 1];
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
+  bool isOften = false; // as often as the least that is asked for, in each tile
+  if (auto own = end && span.size() == 1 ? end.getDefiningOp<tile::ApplyOp>() : tile::ApplyOp()) { // one form, for those who look into it
+    total = simplifyAffineExpr(total.replaceDims({own.getMap().getResult(0)}), c_.rank(), symbols);
+    span.assign(own.getOperands_().begin(), own.getOperands_().end());
+    AffineExpr fewest = extremeOfTiles(total, /*high=*/false);
+    isOften = fewest && knownPositive(simplifyAffineExpr(fewest + 1 - least, 0, symbols), {plan_.sizeDiv, plan_.sizeMax});
+  }
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
-  if (!span.empty() ||
-      (least &&
-       !knownPositive(
-           total, {plan_.sizeDiv, plan_.sizeMax}))) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
+  bool mayBeFewer = !span.empty() || (least && !knownPositive(total, {plan_.sizeDiv, plan_.sizeMax}));
+  if (isOften && least)
+    tileCount.getDefiningOp()->setAttr(kLeastAttr, b_.getI64IntegerAttr(least));
+  if (mayBeFewer && !isOften) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(least, loc));
   if (Value holds = set && !least ? resultHolds(*set, dims, k, loc) : Value())
     tileCount = arith::SelectOp::create(b_, counted, holds, tileCount, constant(0, loc));
   auto named = [&](int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), loc); };
+  bool isBackward = l_.backward && !where && k.size() == 1 && llvm::is_contained(l_.loops, k.front());
   // Offsets of the indices [from, to) of k from the number of a tile of theirs, the last of them fastest.
   auto place = [&](Value tileNumber, size_t from, size_t to) {
     AffineExpr left = b_.getAffineDimExpr(0);
@@ -294,9 +324,13 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
       AffineExpr number = i == from ? left : left % counts[i];
       left = i == from ? left : left.floorDiv(counts[i]);
       SmallVector<Value> operands{tileNumber};
+      if (i == 0 && isBackward) {
+        number = b_.getAffineDimExpr(operands.size()) - 1 - number;
+        operands.push_back(tileCount);
+      }
       AffineExpr offset = number * l_.tiles[k[i]];
       if (i == 0 && begin) {
-        offset = b_.getAffineDimExpr(1) + offset;
+        offset = b_.getAffineDimExpr(operands.size()) + offset;
         operands.push_back(begin);
       }
       auto at = tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);

@@ -304,7 +304,7 @@ Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerS
   }
   if (!tile.getDefiningOp<tile::LoadOp>()) // loads give zero there
     counts = body.conjunction(counts, body.inside(k, loc), loc);
-  if (!counts)
+  if (!counts || body.isZeroOutside(factor))
     return tile;
   SmallVector<int64_t> shape(cast<RankedTensorType>(tile.getType()).getShape());
   for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(counts.getType()).getShape()))

@@ -95,15 +95,16 @@ bool Scheduler::canBePaired(const LaunchPlan &p) {
       return false;
     pairs *= ceilDiv(Count(most), p.tiles[g] * (g == p.clusterIndex ? 2 : 1));
   }
+  int64_t turns = int64_t(ceilDiv(pairs, Count(target_.smCount)));
   return knownDivisor(p.extents.getResult(p.clusterIndex), facts_) % (2 * p.tiles[p.clusterIndex]) == 0 &&
-         int64_t(pairs) >= costs_.chains.leastPairs * target_.smCount;
+         double(int64_t(pairs)) >= costs_.chains.pairsFilled * double(turns * target_.smCount);
 }
 
 void Scheduler::balance(LaunchPlan &p, int64_t walked) {
   if (!isUneven(p))
     return;
   bool grows = growsAlong(p, p.clusterIndex, walked, false), startsLater = growsAlong(p, p.clusterIndex, walked, true);
-  p.paired = grows != startsLater && p.lagging && canBePaired(p); // (short rounds: docs/lab/2026-11-26-attention.md)
+  p.paired = grows != startsLater && p.inFlight > 1 && canBePaired(p); // (docs/lab/2026-11-26-attention-2.md)
   p.persistent = p.paired || (grows && startsLater);
   p.descending = grows && !startsLater;
 }
@@ -199,8 +200,9 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
-      fitted.lagging = isCascade && all <= costs_.chains.fewColumns;
       balance(fitted, walked);
+      // Short rounds gain by it that those behind the first one have no mask (docs/lab/2026-11-26-attention-2.md).
+      fitted.backward = isCascade && fitted.descending && all <= costs_.chains.fewColumns;
       l = fitted;
       return true;
     }
@@ -223,6 +225,8 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   int64_t registers = (needs.sets * m * j + m * j / 2 + m * n) / (p.warps * 32);
   if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
     return false;
+  int64_t factors = needs.once / 4 / (p.warps * 32);
+  p.held = p.inFlight > 1 && factors > 0 && registers + factors + kBesideAccumulators <= registerShares(p).consumer;
   std::string why;
   if (!canFeedFirsts(p, firsts) ||
       !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))

@@ -43,6 +43,8 @@ struct LaunchPlan {
   bool descending = false;   ///< tiles along `clusterIndex` are taken from the last to the first
   bool paired = false;       ///< a persistent block's tiles along `clusterIndex` come in pairs, one from its end and one from its start
   bool lagging = false;      ///< what a cascade's terms refer to moves only where they would get large without it
+  bool held = false;         ///< what a walk's first products take of rows stays in registers, and its slot is free at once
+  bool backward = false;     ///< a walk that several products share goes from its last tile to its first
   bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
   int64_t clamp = 0;         ///< a thread with at most so many rows reads the last one in place of those beyond it, if they give no result
   int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
@@ -100,11 +102,13 @@ inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"rotate", &LaunchPlan::rotate},      {"dependent", &LaunchPlan::dependent},
     {"peel", &LaunchPlan::peel},          {"descending", &LaunchPlan::descending},
     {"paired", &LaunchPlan::paired},      {"lagging", &LaunchPlan::lagging},
+    {"held", &LaunchPlan::held},          {"backward", &LaunchPlan::backward},
 };
 
 /// Whether a plan says nothing of a field: few launches have it.
 inline bool isLeftOut(const ScheduleFlag &f, const LaunchPlan &l) {
-  return (f.field == &LaunchPlan::paired || f.field == &LaunchPlan::lagging) && !(l.*f.field);
+  bool LaunchPlan::*few[] = {&LaunchPlan::paired, &LaunchPlan::lagging, &LaunchPlan::held, &LaunchPlan::backward};
+  return llvm::is_contained(few, f.field) && !(l.*f.field);
 }
 inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {
   return (n.field == &LaunchPlan::tallies || n.field == &LaunchPlan::producerRegisters || n.field == &LaunchPlan::ahead) && !(l.*n.field);

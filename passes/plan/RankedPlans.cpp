@@ -23,9 +23,12 @@ std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector
   return plan;
 }
 
-/// Of products on matrix units: shorter rounds of chained ones, one product in flight, less of an epilogue at a time, then smaller tiles.
+/// Of products on matrix units: factors in slots, not in registers, shorter rounds of chained ones, one product in flight, less of an
+/// epilogue at a time, then smaller tiles.
 void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
   const bool onWarpgroups = first.unit == "wgmma";
+  if (first.held)
+    plans.emplace_back(first).held = false;
   constexpr int64_t kStep = 16; // of what the unit sums in one instruction
   if (onWarpgroups && first.inFlight > 1 && first.loops.size() == 1)
     for (int64_t steps : {1, 2})

@@ -148,6 +148,10 @@ private:
     return llvm::any_of(s_.components, [&](const Component &c) { return c.weighted && c.exponential == exponential; });
   }
 
+  /// Whether the terms of a component are NaN while its reference says nothing, though their exponentials count as zero.
+  bool isNanAtFirst(const Component &c) { return c.motion == Motion::Exponential && !c.weighted && isWeighted(c.exponential); }
+  Value nan(Type type) { return constant(type, std::numeric_limits<double>::quiet_NaN()); }
+
   void writeElement(CascadeOp op) {
     OpBuilder::InsertionGuard guard(b_);
     IRMapping mapping;
@@ -172,10 +176,11 @@ private:
         Value v = cloneValue(c.term, mapping, b_);
         terms.push_back(power(minus(v, over(component(c.reference), component(c.count))), c.power));
       } else {
-        // While x says nothing, a term counts as zero times its factor: of the factor's NaN it stays one. Without a factor it is NaN.
+        // While x says nothing, a term counts as zero times its factor: of the factor's NaN it stays one. Without a factor it is NaN; where
+        // every result has a term, that is said at the end, once for all of them.
         Value v = cloneValue(c.term, mapping, b_);
-        if (c.motion == Motion::Exponential && !c.weighted && isWeighted(c.exponential))
-          v = choose(isEqual(component(c.reference), singular(c)), constant(v.getType(), std::numeric_limits<double>::quiet_NaN()), v);
+        if (isNanAtFirst(c) && chain_.mayBeEmpty)
+          v = choose(isEqual(component(c.reference), singular(c)), nan(v.getType()), v);
         terms.push_back(v);
       }
     }
@@ -259,6 +264,15 @@ private:
     YieldOp::create(b_, loc(), results, Value());
   }
 
+  /// Whether `v` is NaN for certain while component `reference` says nothing.
+  bool isNanWith(Value v, unsigned reference) {
+    if (auto at = nanAt_.find(v); at != nanAt_.end())
+      return at->second == reference;
+    Operation *op = v.getDefiningOp();
+    return isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp, arith::TruncFOp>(op) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return isNanWith(operand, reference); });
+  }
+
   /// What a part of a member comes to, but for its sign.
   Value valueOf(const Part &part, IRMapping &mapping, llvm::function_ref<Value(unsigned)> component) {
     const Component &c = s_.components[part.component];
@@ -266,15 +280,26 @@ private:
     auto isZero = [&](Value x) { return isEqual(x, constant(x.getType(), 0)); };
     if (part.count)
       isEmpty = isZero(component(*part.count));
+    auto clone = [&](Value f) { return cloneValue(f, mapping, b_); };
+    SmallVector<Value> factors = llvm::map_to_vector(part.factors, clone), divisors = llvm::map_to_vector(part.divisors, clone);
+    bool isNan = false;
     if (c.motion == Motion::Exponential) {
       // Where x says nothing, every term is NaN, if there is one.
       Value none = isEqual(component(c.reference), singular(c)), plain = part.plain ? component(*part.plain) : sum;
+      if (!chain_.mayBeEmpty && (isNanAtFirst(c) || (part.plain && isNanAtFirst(s_.components[*part.plain])))) {
+        plain = nan(sum.getType());
+        if (!part.plain)
+          v = choose(none, plain, v);
+        else if (!part.outside && llvm::any_of(llvm::concat<Value>(factors, divisors), [&](Value f) { return isNanWith(f, c.reference); }))
+          plain = v; // it will be
+        isNan = !part.outside;
+      }
       if (part.outside || chain_.mayBeEmpty)
         isEmpty = arith::AndIOp::create(b_, loc(), none, isZero(plain));
       if (part.outside) { // all terms of the program are what the factor is there, times their own factors
         Value outside = cloneValue(part.outside, mapping, b_);
         v = choose(none, part.plain ? plus(v, outside) : outside, times(v, outside));
-      } else if (part.plain) {
+      } else if (part.plain && plain != v) {
         v = choose(none, plain, v);
       }
     }
@@ -282,10 +307,12 @@ private:
       Value n = component(c.count), center = cloneValue(part.center, mapping, b_);
       v = moveMoment(c, v, n, minus(over(component(c.reference), n), center), component);
     }
-    for (Value f : part.factors)
-      v = times(v, cloneValue(f, mapping, b_));
-    for (Value f : part.divisors)
-      v = over(v, cloneValue(f, mapping, b_));
+    for (Value f : factors)
+      v = times(v, f);
+    for (Value f : divisors)
+      v = over(v, f);
+    if (isNan)
+      nanAt_[v] = c.reference;
     bool isMultiple = part.outside || !part.factors.empty() || !part.divisors.empty();
     return isEmpty && isMultiple ? choose(isEmpty, sum, v) : v; // nothing comes to zero, whatever the factors
   }
@@ -297,6 +324,7 @@ private:
   SmallVector<Type> types_;
   SmallVector<SmallVector<unsigned>> own_;        ///< per component
   SmallVector<std::optional<unsigned>> memberOf_; ///< per component
+  llvm::DenseMap<Value, unsigned> nanAt_;         ///< parts of results that are NaN while this component says nothing
 };
 
 } // namespace

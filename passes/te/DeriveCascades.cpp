@@ -11,6 +11,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 #include "passes/index/TileCondition.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/Grouping.h"
@@ -371,10 +372,12 @@ private:
     unsigned symbols = most.getExtents().getNumSymbols();
     chain.domain.indices = ArrayAttr::get(most.getContext(), names);
     chain.domain.extents = AffineMap::get(0, symbols, extents, most.getContext());
-    chain.mayBeEmpty = most.getCondition() || most.getYield().getCondition() ||
-                       !llvm::all_of(ArrayRef(extents).drop_front(chain.parallel), [&](AffineExpr e) { return knownPositive(e, facts_); });
-    if (std::optional<IntegerSet> set = most.getCondition())
+    std::optional<IntegerSet> set = most.getCondition();
+    if (set)
       chain.domain.condition = IntegerSetAttr::get(set->replaceDimsAndSymbols(by, {}, chain.dims, symbols));
+    if (set)
+      set = chain.domain.condition.getValue();
+    chain.mayBeEmpty = most.getYield().getCondition() || !hasPointEverywhere(set, chain.domain.extents, chain.parallel, facts_);
   }
 
   /// The bodies of all members in one block, in which equal values are one.

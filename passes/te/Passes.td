@@ -258,7 +258,8 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     the index (`1 / l[i]`) leave the sum, and differences are summed apart.
 
     Infinities and NaN: a state at the identity of x (every score -inf) is kept while x stays, and counts as zero once x moves. A sum with
-    a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. So rows of which
+    a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. Where every result is proved
+    to have a point, that NaN is chosen at the end, once for all of its terms. So rows of which
     everything is excluded, rows of -inf and scores of +inf give what docs/language.md says. A sum over no point is zero whatever
     factor has left it: where there may be none, x says so, or a count beside sums that have no x.
 

@@ -28,6 +28,7 @@ struct Supply {
   LoadOp second;
   bool direct = false;      ///< a is what travels for it
   bool inRegisters = false; ///< a passes through registers
+  bool held = false;        ///< a is loaded to registers once, before the loop
   MaskOp aMask, bMask;      ///< applied in the slots
   SmallVector<LoadOp> over; ///< what is filled together with its own for dots before it: those slots are free when its own are
 
@@ -114,6 +115,8 @@ public:
     }
     isCrowded_ = isCrowded();
     handOver();
+    for (Supply &s : supplies_)
+      s.held = canHold(s);
     for (auto [n, supply] : llvm::enumerate(supplies_))
       if (failed(pipeline(supply, n)))
         return failure();
@@ -211,6 +214,28 @@ private:
   /// Whether the next round may run beside the product: its accumulators are carried on, and its operands lie in slots. (Registers
   /// are written anew: their product has been waited for.)
   bool runsOn(const Supply &s) { return func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(DotOp(s.dot).getAcc()); }
+
+  /// Whether the first operand of `s` may be loaded to registers once, before the loop of its rounds: nothing else is brought with it.
+  bool canHold(Supply &s) {
+    auto held = func_->getAttrOfType<BoolAttr>("held");
+    if (!held || !held.getValue() || func_.getUnit() != "wgmma" || !isPlain(s) || s.dot.getARounded() || !s.over.empty() ||
+        findFilledWith(s) || sideBySide(s).size() > 1)
+      return false;
+    LoadOp load = s.first.front();
+    return load->getBlock() != s.dot->getBlock() && s.second->getBlock() == s.dot->getBlock() &&
+           load.getResult().getType().getElementTypeBitWidth() == 16 &&
+           llvm::count_if(supplies_, [&](const Supply &other) { return llvm::is_contained(other.loads(), load); }) == 1;
+  }
+
+  /// Loads what lies in a slot before the loop in which `fed` reads it, and lets go of the slot.
+  Value holdInRegisters(LoadOp load, Slot slot, DotOp fed) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(slot.filled->getBlock()->findAncestorOpInBlock(*fed));
+    Value held = RingLoadOp::create(b_, load.getLoc(), load.getResult().getType(), slot.ring, slot.number());
+    ReleaseOp::create(b_, slot.filled.getLoc(), slot.channel(), slot.number());
+    released_.insert(load);
+    return held;
+  }
 
   /// The products of a round, where the next round may run beside all of them: they are issued one after the other and waited for
   /// together. Else no product but `s`.
@@ -310,12 +335,14 @@ private:
     if (s.direct) {
       Slot first = slots_.lookup(s.first.front());
       Value a = first.ring;
-      if (s.inRegisters) {
+      if (s.held) {
+        a = holdInRegisters(s.first.front(), first, fed);
+      } else if (s.inRegisters) {
         b_.setInsertionPoint(fed);
         a = RingLoadOp::create(b_, s.first.front().getLoc(), dot.getA().getType(), first.ring, first.number());
       }
       fed.getAMutable().assign(a);
-      if (!s.inRegisters && first.number() != second.number())
+      if (isa<RingType>(a.getType()) && first.number() != second.number())
         fed.getANumberMutable().assign(first.number());
     }
     fed.setARounded(false); // tensor copies have rounded
@@ -394,7 +421,8 @@ private:
     int64_t slots = types.front().getSlots();
     // Rings are read by warps themselves where their elements pass through registers.
     bool byWarps = func_.getUnit() != "wgmma" || llvm::any_of(supplies_, [&](const Supply &other) {
-                     return other.inRegisters && llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
+                     return (other.inRegisters || other.held) &&
+                            llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });
     auto channelType = ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128);
     Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
@@ -574,7 +602,8 @@ private:
     llvm::append_range(all, s.loads());
     for (LoadOp load : all) {
       Slot slot = slots_.lookup(load);
-      if (slot.filled->getBlock() != block || lastReader_.lookup(load) != n || llvm::is_contained(released, slot.channel()))
+      if (slot.filled->getBlock() != block || released_.contains(load) || lastReader_.lookup(load) != n ||
+          llvm::is_contained(released, slot.channel()))
         continue;
       released.push_back(slot.channel());
       ReleaseOp::create(b_, loc, slot.channel(), slot.number(), taken);
@@ -634,6 +663,7 @@ private:
   OpBuilder b_;
   SmallVector<Supply> supplies_;
   llvm::DenseMap<Operation *, size_t> lastReader_; ///< of a load: the number of a dot
+  llvm::DenseSet<Operation *> released_;           ///< loads whose slots are free before the loops that read them
   llvm::DenseMap<Operation *, Slot> slots_;        ///< of a load (erased, perhaps)
   llvm::DenseSet<Operation *> rounded_;            ///< loads whose elements products take as the unit rounds them
   SmallVector<LoadOp> once_;                       ///< loads that fill slots outside the loops of their products

@@ -58,7 +58,8 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     for vectors along them, and release a slot in its own round. Products side by side in one round are
     filled together, issued one after the other and waited for a round later. So are products that go on from each
     other's sums, whose last one is waited for; those that take others'
-    results are waited for where their own are needed. A loop behind another one with slots like its goes
+    results are waited for where their own are needed. With `held`, a first operand that is brought once for all rounds, alone,
+    goes to registers before the loop, and its slot is free for what the next tile brings. A loop behind another one with slots like its goes
     on in these (`tile.ring in`). Anything else that no tensor copy can make
     is an error; the plan asks first.
 
@@ -178,7 +179,8 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
     A factor in registers belongs to the unit until its product is done, and so do its accumulators:
     the last operation that makes the next factor, and what moves the accumulators (the factor of a row
     by which a maximum has grown), stand behind the wait for the second product. Only the second product's
-    slots are held for longer, from one round into the next.
+    slots are held for longer, from one round into the next. Slots of the whole loop that the first products alone read are let go
+    of before the last of the second products.
 
     *Runs after `tile-specialize-warps`, because* warps that fill slots walk the rounds as they were;
     *before `tile-layouts`*, which gives what is carried the layout of the accumulators.

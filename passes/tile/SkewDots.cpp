@@ -44,6 +44,8 @@ bool hasRound(FuncOp func, scf::ForOp loop) {
     if (auto most = v.getDefiningOp<arith::MaxSIOp>())
       return isPositive(most.getLhs()) || isPositive(most.getRhs());
     auto apply = v.getDefiningOp<ApplyOp>();
+    if (auto least = apply ? apply->getAttrOfType<IntegerAttr>(kLeastAttr) : IntegerAttr())
+      return least.getInt() > 0;
     return apply && apply.getOperands_().empty() && te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
   };
   return getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && isPositive(loop.getUpperBound());
@@ -199,9 +201,7 @@ public:
     for (DotWaitOp wait : round_.firstWaits)
       wait.setPending(wait.getPending() + round_.seconds.size());
     clone(round_.work, now);
-    // The slots are waited for once more, though they are full: ptxas moves a wait for products up over arithmetic, to where they have
-    // just been issued, but not over the branch of a wait for a slot.
-    cloneLate(before, [](Operation *op) { return isa<AwaitOp, DotWaitOp, ReleaseOp>(op); });
+    cloneLate(before, [](Operation *op) { return isa<DotWaitOp, ReleaseOp>(op); });
     for (Second &s : round_.seconds)
       now.map(loop_.getRegionIterArg(s.carried), before.lookup(s.wait.getResult()));
     clone(round_.pack, now);
@@ -275,7 +275,8 @@ private:
   bool readsOf(Value channel) {
     return llvm::any_of(channel.getUsers(), [&](Operation *user) {
       auto copy = dyn_cast<RingCopyOp>(user);
-      return copy && llvm::any_of(round_.seconds, [&](Second &s) { return s.dot.getA() == copy.getRing() || s.dot.getB() == copy.getRing(); });
+      return copy &&
+             llvm::any_of(round_.seconds, [&](Second &s) { return s.dot.getA() == copy.getRing() || s.dot.getB() == copy.getRing(); });
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/tile/Tile.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 #include "passes/tile/TileForms.h"
@@ -41,6 +42,8 @@ public:
       return;
     Value begin = loop_.getLowerBound(), end = loop_.getUpperBound(), first = begin, last = end;
     for (const Mask &mask : masks_) {
+      if (mask.step > 0 && isAtMost((-mask.rest).ceilDiv(mask.step), begin))
+        continue;
       if (mask.step > 0)
         first = arith::MaxSIOp::create(b_, named("_first"), first, emit((-mask.rest).ceilDiv(mask.step), "_first"));
       else
@@ -69,6 +72,13 @@ private:
     if (func_.getTiles()[d] > 1)
       at = at + forms_.placeOf(d);
     return func_.getExtent(d) - 1 - at;
+  }
+
+  /// Whether `form` is a number, `limit` one too, and not less.
+  bool isAtMost(AffineExpr form, Value limit) {
+    auto number = dyn_cast<AffineConstantExpr>(forms_.simplify(form));
+    std::optional<int64_t> most = getConstantIntValue(limit);
+    return number && most && number.getValue() <= *most;
   }
 
   void add(Value condition, AffineExpr excess) {

@@ -18,7 +18,6 @@
 // CHECK-NEXT: %[[SW:.*]] = tile.dot_wait %[[S]] pending 1
 // CHECK-NEXT: tile.release %[[K]] at %[[R]]
 // CHECK-NEXT: %[[E:.*]] = math.exp %[[SW]]
-// CHECK-NEXT: tile.await %[[V]] at %[[BEFORE]]
 // CHECK-NEXT: %[[OW:.*]] = tile.dot_wait %[[PV]] pending 0
 // CHECK-NEXT: tile.release %[[V]] at %[[BEFORE]]
 // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
