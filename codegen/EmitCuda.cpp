@@ -478,6 +478,17 @@ void Emitter::emitOp(Operation *op) {
         use("kc_write_once");
         line("kc_write_once(" + address(o.getBase(), o.getIndices()) + ", " + expr(o.getValue()).text + ");");
       })
+      .Case<cu::TakeNumberOp, cu::AskOp>([&](auto o) {
+        std::string helper = isa<cu::AskOp>(o) ? "kc_ask" : "kc_take_number";
+        use(helper);
+        StringRef wanted = cu::findName(o.getLoc());
+        const std::string &name = names_.declare(o.getResult(), wanted.empty() ? "number" : wanted);
+        line("const int " + name + " = " + helper + "(" + address(o.getBase(), o.getIndex()) + ");");
+      })
+      .Case<cu::TellOp>([&](cu::TellOp o) {
+        use("kc_tell");
+        line("kc_tell(" + address(o.getBase(), o.getIndex()) + ", " + expr(o.getValue()).text + ");");
+      })
       .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
         use("kc_deal_bytes");
         line("kc_deal_bytes(" + element(o.getFragment(), o.getX()) + ", " + element(o.getFragment(), o.getY()) + ");");
