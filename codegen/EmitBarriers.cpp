@@ -80,10 +80,27 @@ bool Emitter::emitTensorCopy(Operation *op) {
       .Default(false);
 }
 
+/// What the blocks of a launch tell each other in memory: numbers in turn, and words that others wait for.
+bool Emitter::emitTicket(Operation *op) {
+  auto take = [&](auto o, StringRef helper) {
+    StringRef wanted = cu::findName(o.getLoc());
+    const std::string &name = names_.declare(o.getResult(), wanted.empty() ? "number" : wanted);
+    use(helper);
+    line("const int " + name + " = " + helper + "(" + address(o.getBase(), o.getIndex()) + ");");
+    return true;
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<cu::TakeNumberOp>([&](auto o) { return take(o, "kc_take_number"); })
+      .Case<cu::AskOp>([&](auto o) { return take(o, "kc_ask"); })
+      .Case<cu::TellOp>(
+          [&](cu::TellOp o) { return callHelper(o, "kc_tell", address(o.getBase(), o.getIndex()) + ", " + expr(o.getValue()).text), true; })
+      .Default(false);
+}
+
 bool Emitter::emitBarrier(Operation *op) {
   if (StringRef helper = plainHelper(op); !helper.empty())
     return callHelper(op, helper, ""), true;
-  if (emitMbarrier(op) || emitTensorCopy(op))
+  if (emitMbarrier(op) || emitTensorCopy(op) || emitTicket(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::NamedSyncOp>([&](cu::NamedSyncOp o) {

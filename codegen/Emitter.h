@@ -70,6 +70,7 @@ private:
   bool emitBarrier(mlir::Operation *op);
   bool emitMbarrier(mlir::Operation *op);
   bool emitTensorCopy(mlir::Operation *op);
+  bool emitTicket(mlir::Operation *op);
   std::string coordinates(mlir::ValueRange values);
 
   // EmitUnits.cpp

@@ -31,6 +31,16 @@ Machine::Machine(LoadedText &text, const kce::Entry &entry, const LaunchSpec &sp
   blockThreads_ = spec.block[0] * spec.block[1] * spec.block[2];
   int64_t blocks = int64_t(spec.grid[0]) * spec.grid[1] * spec.grid[2];
   domainCount_ = options.onlyClusters.empty() ? blocks / spec.cluster : int64_t(options.onlyClusters.size());
+  // A device promises no order of blocks: a random schedule has one of its own.
+  constexpr int64_t kMostShuffled = 1 << 20;
+  if (options.seed && options.onlyClusters.empty() && domainCount_ <= kMostShuffled) {
+    order_.resize(size_t(domainCount_));
+    for (int64_t i = 0; i < domainCount_; i++) {
+      size_t at = size_t(random_() % uint64_t(i + 1));
+      order_[size_t(i)] = order_[at];
+      order_[at] = i;
+    }
+  }
   for (unsigned i = 0; i < entry.count; i++)
     hasTensorMaps_ |= entry.sizes[i] == PackedTensorMap::kParameterBytes; // nothing else is as large
   for (const std::vector<uint8_t> &a : spec.args)
@@ -75,7 +85,9 @@ void Machine::admitDomain() {
   domain->id = uint32_t(nextDomain_);
   for (unsigned rank = 0; rank < spec_.cluster; rank++) {
     auto block = std::make_unique<Block>();
-    int64_t number = options_.onlyClusters.empty() ? nextDomain_ : options_.onlyClusters[size_t(nextDomain_)];
+    int64_t number = !order_.empty()                 ? order_[size_t(nextDomain_)]
+                     : options_.onlyClusters.empty() ? nextDomain_
+                                                     : options_.onlyClusters[size_t(nextDomain_)];
     int64_t linear = number * spec_.cluster + rank;
     block->domain = domain.get();
     block->linear = linear;

@@ -168,6 +168,7 @@ private:
   std::vector<std::unique_ptr<Domain>> live_;
   std::deque<Transfer> loads_; ///< issued, not complete
   int64_t domainCount_ = 0, nextDomain_ = 0;
+  std::vector<int64_t> order_; ///< in which they are admitted; empty: that of their numbers
   unsigned blockThreads_ = 0;
   bool hasTensorMaps_ = false; ///< without one nothing writes through the async proxy
   std::deque<Thread *> ready_;

@@ -162,6 +162,14 @@ template <class T> KCE_INLINE T atomicSub(T *p, typename kce::Same<T>::type v) {
 KCE_INLINE int kc_load_acquire_i32(const int *p) { return kce::atomic(kce::AtomicOp::Load, (int *)p, 0, 0, kce::Order::Acquire); }
 KCE_INLINE void kc_store_release_i32(int *p, int v) { kce::atomic(kce::AtomicOp::Store, p, v, 0, kce::Order::Release); }
 KCE_INLINE int kc_add_acq_rel_i32(int *p, int v) { return kce::atomic(kce::AtomicOp::Add, p, v, 0, kce::Order::AcquireRelease); }
+KCE_INLINE void kc_tell(long long *p, int v) { kce::atomic(kce::AtomicOp::Store, p, (long long)(1ull << 32 | (unsigned)v)); }
+KCE_INLINE int kc_ask(const long long *p) {
+  long long word;
+  do
+    word = kce::atomic(kce::AtomicOp::Load, (long long *)p, 0ll);
+  while (word >> 32 == 0);
+  return (int)word;
+}
 KCE_INLINE void kc_reduce_add_f32x4(float *p, const float *v) {
   if ((unsigned long)p % 16)
     kce::call<&kce::Api::trap>()("red.v4.f32 at an address that is no multiple of 16");

@@ -271,5 +271,6 @@ def Cu_ConvertOp : Cu_Op<"convert", [Pure]> {
 }
 
 include "ir/cu/CuHopper.td"
+include "ir/cu/CuFlags.td"
 
 #endif

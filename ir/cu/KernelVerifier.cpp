@@ -132,6 +132,7 @@ private:
                       checkCount(o, o.getCount(), 1, kMostCount, "count")});
         })
         .Case<AtomicOp, WriteOnceOp>([&](auto o) { return checkAccess(o, o.getBase(), o.getIndices()); })
+        .Case<TakeNumberOp, TellOp, AskOp>([&](auto o) { return checkAccess(o, o.getBase(), o.getIndex()); })
         .Case([&](LdmatrixOp o) {
           return all({checkAccess(o, o.getSource(), o.getSourceIndices()), checkAccess(o, o.getTarget(), o.getTargetIndices()),
                       checkCount(o, o.getCount(), 1, 4, "count")});

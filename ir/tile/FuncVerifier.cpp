@@ -319,7 +319,7 @@ private:
   LogicalResult checkOperands(Operation *op) {
     for (Value v : op->getOperands()) {
       Type t = v.getType();
-      if (isa<MemRefType>(t) && !isa<LoadOp, StoreOp, ScatterOp, RingCopyOp, BoxStoreOp>(op)) // [C8]
+      if (isa<MemRefType>(t) && !isa<LoadOp, StoreOp, ScatterOp, RingCopyOp, BoxStoreOp, TicketOp, LookBackOp>(op)) // [C8]
         return op->emitOpError() << "[C8] takes a tensor of the launch; only loads, stores and copies of this dialect do";
       if (isa<RingType, ChannelType, OrderType>(t) && !isa_and_nonnull<RingOp, ChannelOp, OrderOp>(v.getDefiningOp())) // [C11]
         return op->emitOpError() << "[C11] takes a value of type " << t << " that is not made by its op";

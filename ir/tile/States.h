@@ -7,6 +7,6 @@
 namespace kernelc::tile {
 
 /// Whether `op` does what it does once, where it stands: it has no region, or one that says how states combine.
-inline bool isStraight(mlir::Operation *op) { return op->getNumRegions() == 0 || llvm::isa<ReduceOp, ScanOp>(op); }
+inline bool isStraight(mlir::Operation *op) { return op->getNumRegions() == 0 || llvm::isa<ReduceOp, ScanOp, LookBackOp>(op); }
 
 } // namespace kernelc::tile

@@ -322,6 +322,34 @@ LogicalResult ScanOp::verifyRegions() {
   return success();
 }
 
+LogicalResult TicketOp::verify() {
+  if (cast<MemRefType>(getWords().getType()).getElementType().isInteger(64))
+    return success();
+  return emitOpError() << "counts by the first element of a tensor of i64";
+}
+
+LogicalResult LookBackOp::verifyRegions() {
+  bool ok = !getTotals().empty() && getTotals().getTypes() == getResults().getTypes();
+  for (Value total : getTotals()) {
+    auto type = cast<RankedTensorType>(total.getType());
+    ok = ok && type.hasStaticShape() && type.getNumElements() == 1 && tells(type.getElementType());
+  }
+  if (!ok) // [C1]
+    return emitOpError() << "[C1] has totals of one element, numbers of at most 64 bits, and as many results of their types";
+  bool isCustom = getKind() == te::Combiner::Custom;
+  if (isCustom && failed(verifyStates(*this, getKind(), getIdentity(), getCombine(), getTotals()))) // [C2]
+    return failure();
+  Type element = cast<RankedTensorType>(getTotals().front().getType()).getElementType();
+  auto neutral = getIdentity().size() == 1 ? dyn_cast<TypedAttr>(getIdentity()[0]) : TypedAttr();
+  if (!isCustom && (!getCombine().empty() || !neutral || neutral.getType() != element))
+    return emitOpError() << "[C2] has a region where its kind is custom, and only there, and a neutral number of each total's type";
+  if (!isCustom && (getTotals().size() != 1 || te::isArg(getKind()) || !te::combines(getKind(), element)))
+    return emitOpError() << "[C2] takes a total that " << te::stringifyCombiner(getKind()) << " takes, and no positions";
+  if (!cast<MemRefType>(getWords().getType()).getElementType().isInteger(64) || int64_t(getLevels()) < 1 || int64_t(getLevels()) > 6)
+    return emitOpError() << "[C3] has words of i64, and 1 to 6 levels";
+  return success();
+}
+
 LogicalResult ClusterReduceOp::verify() {
   if (getInputs().empty() || getInputs().getTypes() != getResults().getTypes()) // [C1]
     return emitOpError() << "[C1] has as many results as inputs, of the same types";

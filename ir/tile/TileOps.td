@@ -393,7 +393,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   }]>];
 }
 
-def Tile_StateOp : Tile_Op<"state", [Pure, Terminator, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+def Tile_StateOp : Tile_Op<"state", [Pure, Terminator, ParentOneOf<["ReduceOp", "ScanOp", "LookBackOp"]>]> {
   let summary = "what two states combine to";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
@@ -466,5 +466,6 @@ def Tile_CombineOp : Tile_Op<"combine", [Pure]> {
 include "ir/tile/TileRings.td"
 include "ir/tile/TileMask.td"
 include "ir/tile/TileSearch.td"
+include "ir/tile/TileLookBack.td"
 
 #endif

@@ -85,6 +85,8 @@ std::string FunctionLowering::describe(Operation *op) {
       .Case<StoreOp>([&](StoreOp o) { return named("Store ", o.getBase()); })
       .Case<ScatterOp>([&](ScatterOp o) { return named(o.getKind() ? "Combine with " : "Store ", o.getBase()); })
       .Case<tile::ReduceOp>([&](tile::ReduceOp o) { return describeReduce(c_, o); })
+      .Case<TicketOp>([](auto) { return "The next tile, in the order in which blocks start."; })
+      .Case<LookBackOp>([](auto) { return "What the tiles before this one come to."; })
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
       .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })

@@ -72,9 +72,7 @@ SmallVector<Value> LaunchEmitter::takeTile(FoldOp op, ArrayRef<int64_t> dims, st
   return next;
 }
 
-/// The combine region of `op` as that of a tile op: `region` gets scalars, and ends in tile.state. Its states are `turned` where it
-/// is to have them in the order of the index, and the fold has them in that of its descending steps.
-static void copyCombine(OpBuilder &b, FoldOp op, Region &region, bool turned, Location loc) {
+void copyCombine(OpBuilder &b, FoldOp op, Region &region, bool turned, Location loc) {
   OpBuilder::InsertionGuard guard(b);
   Block &from = op.getCombine().front(), &to = region.emplaceBlock();
   IRMapping mapping;
@@ -163,7 +161,17 @@ LogicalResult LaunchEmitter::emitFoldScan(FoldOp op, const Scan &scan, ArrayRef<
   auto made = tile::ScanOp::create(b_, loc, types, totals, Combiner::Custom, element, state, uint64_t(along), scan.reverse, scan.exclusive,
                                    op.getIdentityAttr());
   copyCombine(b_, op, made.getCombine(), op.getDescending(), loc);
-  keepFold(op, made.getOuts(), results, body);
+  Values outs(made.getOuts().begin(), made.getOuts().end());
+  if (findLookBack()) {
+    Values before = lookBack(op, Combiner::Custom, made.getTotals(), scan.reverse, loc);
+    for (Value &v : before)
+      v = body.broadcast(v, shape);
+    bool isBehind = scan.reverse && !op.getDescending();
+    outs = isBehind ? combineTiles(op, outs, before, shape) : combineTiles(op, before, outs, shape);
+    if (outs.empty())
+      return failure();
+  }
+  keepFold(op, outs, results, body);
   llvm::copy(made.getTotals(), state.begin());
   return success();
 }

@@ -144,6 +144,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
   });
 
+  SmallVector<LookBackTensor> lookBack = lookBackTensors();
+  emitZeroes(lookBack);
   SmallVector<StringRef> names, types, indices(l_.indices.begin(), l_.indices.end());
   SmallVector<AffineMap> shapes;
   SmallVector<int64_t> sources;
@@ -153,8 +155,15 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     shapes.push_back(a.shape);
     sources.push_back(a.source);
   }
-  bool waitsLast = l_.dependent && llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number),
-                                                [&](const LaunchPlan &before) { return isApartFrom(before); });
+  for (const LookBackTensor &t : lookBack) {
+    names.push_back(t.name);
+    types.push_back("");
+    shapes.push_back(t.shape);
+    sources.push_back(t.source);
+  }
+  bool waitsLast =
+      l_.dependent && lookBack.empty() &&
+      llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number), [&](const LaunchPlan &before) { return isApartFrom(before); });
   bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
   func_ =
@@ -183,6 +192,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
     byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
   }
+  addLookBack(lookBack);
   for (Operation &op : kernel_.getBlock())
     for (Value v : op.getResults())
       if (isa<RankedTensorType>(v.getType()))
@@ -203,6 +213,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
   Value half; // of a pair of tiles
   Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc, half) : Value();
+  if (!lookBack.empty()) // (of a loop over tiles each round takes one)
+    tileNumber = tileNumber_ = takeTicket(loc);
   Value zero = constant(0, loc);
   for (size_t i = 0; i < l_.tiles.size(); ++i) {
     int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);

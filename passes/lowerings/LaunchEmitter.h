@@ -125,6 +125,26 @@ private:
   /// One tile of a scan; `carry` becomes what the next tile starts from.
   mlir::LogicalResult emitScan(te::ReduceOp op, const te::Scan &scan, llvm::ArrayRef<int64_t> dims, mlir::Value &carry);
 
+  // LookBackToTile.cpp
+  /// The index along which the launch's scans have a tile a block; nothing where a block walks it, and where there are no scans.
+  std::optional<int64_t> findLookBack() const;
+  /// Memory that blocks tell each other by.
+  struct LookBackTensor {
+    std::string name;
+    mlir::AffineMap shape;
+    int64_t source;
+  };
+  /// The words of each scan.
+  llvm::SmallVector<LookBackTensor> lookBackTensors();
+  /// The launch that zeroes them.
+  void emitZeroes(llvm::ArrayRef<LookBackTensor> tensors);
+  /// Them as arguments of the function.
+  void addLookBack(llvm::ArrayRef<LookBackTensor> tensors);
+  mlir::Value takeTicket(mlir::Location loc);
+  /// Where the block's tile lies among those of its row.
+  void placeLookBack(int64_t along, bool isReverse, mlir::Location loc);
+  Values lookBack(mlir::Operation *op, te::Combiner kind, mlir::ValueRange totals, bool isReverse, mlir::Location loc);
+
   // ReduceToTile.cpp
   /// What a statement's result is called in the text: the source's name, else what it is, as in `max_j`.
   static std::string nameOf(mlir::Operation *op);
@@ -267,7 +287,12 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
   llvm::SmallVector<int64_t> madeAlong_; ///< the grid's indices that the statement has not: all blocks along them make it
-  llvm::ArrayRef<int64_t> open_;         ///< the launch's loops, while statements are emitted within them
+  Values lookBackArgs_;                  ///< as lookBackTensors has them
+  size_t nextLookBack_ = 0;              ///< those of the next scan
+  int64_t levels_ = 1;                   ///< of the tree that its tiles are combined in
+  mlir::Value tileNumber_;               ///< where a block does not have the one of its own number
+  mlir::Value numberAlong_, tilesAlong_, row_;
+  llvm::ArrayRef<int64_t> open_; ///< the launch's loops, while statements are emitted within them
   struct DataSpan {
     mlir::Value begin, end; ///< null where nothing is known
   };
@@ -281,5 +306,9 @@ private:
   llvm::DenseMap<mlir::Value, TileBound> tileBounds_; ///< by the part's value in the body
   mlir::Value rank_;                                  ///< of this block in a cluster that shares an index out
 };
+
+/// The combine region of `op` as that of a tile op: `region` gets scalars, and ends in tile.state. Its states are `turned` where it
+/// is to have them in the order of the index, and the fold has them in that of its descending steps.
+void copyCombine(mlir::OpBuilder &b, te::FoldOp op, mlir::Region &region, bool turned, mlir::Location loc);
 
 } // namespace kernelc

@@ -33,6 +33,8 @@ LogicalResult LaunchEmitter::emitScans(int64_t along) {
   }
   bool ok = true;
   SmallVector<int64_t> loops = loopsOf(along);
+  if (findLookBack())
+    placeLookBack(along, isReverse, loc);
   Location carried = NameLoc::get(b_.getStringAttr("before"), loc);
   loopNest(loops, std::nullopt, along, carries, carried, [&](SmallVector<Value> state) {
     if (isReverse && !loops.empty()) { // the last tile first
@@ -85,7 +87,10 @@ LogicalResult LaunchEmitter::emitScan(ReduceOp op, const Scan &scan, ArrayRef<in
   auto made = tile::ScanOp::create(b_, loc, TypeRange{type}, TypeRange{carry.getType()}, op.getKind(), ValueRange{value}, ValueRange{carry},
                                    uint64_t(along), scan.reverse, scan.exclusive, ArrayAttr());
   carry = made.getTotal();
-  return finishReduce(op, dims, made.getOut(), body);
+  Value out = made.getOut();
+  if (findLookBack())
+    out = te::combine(op.getKind(), body.broadcast(lookBack(op, op.getKind(), carry, scan.reverse, loc).front(), shape), out, b_, loc);
+  return finishReduce(op, dims, out, body);
 }
 
 } // namespace kernelc

@@ -157,6 +157,8 @@ llvm::SmallVector<mlir::Value> combineBy(ThreadCode &code, mlir::Region &combine
                                          mlir::Location loc);
 void lowerReduce(ThreadCode &code, tile::ReduceOp op);
 void lowerScan(ThreadCode &code, tile::ScanOp op);
+void lowerLookBack(ThreadCode &code, tile::LookBackOp op);
+void lowerTicket(ThreadCode &code, tile::TicketOp op);
 /// The registers of carried tile `i` of a loop. Elements that are only combined until a reduction behind the loop combines
 /// them with each other share one, but for neighbours in memory: sums in fewer registers, which leaves more to loads.
 tile::Layout carriedLayout(mlir::scf::ForOp loop, unsigned i);

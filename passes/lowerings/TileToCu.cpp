@@ -123,6 +123,10 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerReduce(c_, reduce);
   } else if (auto scan = dyn_cast<ScanOp>(op)) {
     lowerScan(c_, scan);
+  } else if (auto look = dyn_cast<LookBackOp>(op)) {
+    lowerLookBack(c_, look);
+  } else if (auto ticket = dyn_cast<TicketOp>(op)) {
+    lowerTicket(c_, ticket);
   } else if (auto meet = dyn_cast<ClusterReduceOp>(op)) {
     lowerClusterReduce(c_, meet);
   } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {

@@ -99,8 +99,9 @@ void Scheduler::emitRemarks() {
 }
 
 SmallVector<int64_t> Scheduler::reducedInTile(const LaunchPlan &l, size_t n) {
-  ArrayRef<int64_t> reduced = ArrayRef<int64_t>(l.dims[n]).drop_front(getNumParallel(ops_[l.ops[n]]));
-  return llvm::to_vector(llvm::make_filter_range(reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index); }));
+  ArrayRef<int64_t> dims = l.dims[n], kept = dims.take_front(getNumParallel(ops_[l.ops[n]])), reduced = dims.drop_front(kept.size());
+  return llvm::to_vector(llvm::make_filter_range(
+      reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index) && !llvm::is_contained(kept, index); })); // (a scan's own is)
 }
 
 llvm::BitVector Scheduler::findInTile(const LaunchPlan &l) {

@@ -2,9 +2,11 @@
 // Tiles and warps of scans, which a block walks from end to end.
 #include "passes/plan/Scheduler.h"
 
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/AccessSummary.h"
+#include "passes/plan/LongScans.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -53,7 +55,11 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     l.ahead = roundsAhead(l, along);
     return;
   }
-  if (contiguous >= 0 && contiguous != along) {
+  bool isLong = llvm::all_of(l.ops, [&](int64_t ordinal) {
+    std::optional<Scan> scan = findScanOf(ops_[ordinal]);
+    return !scan || looksBack(ops_[ordinal], *scan, facts_, target_);
+  });
+  if (!isLong && contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.
     constexpr int64_t kWarp = 32;
     l.warps = 1;
@@ -67,6 +73,10 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
   l.tiles[along] = clampTile(l, along, most * perThread);
   int64_t threads = std::clamp<int64_t>(l.tiles[along] / perThread, kLeastThreads, most);
   l.warps = threads / 32;
+  if (isLong) { // a tile a block: neighbours on the grid have other rows, so that a tile seldom waits for those before it
+    l.grid.insert(l.grid.begin(), along);
+    return;
+  }
   // Short rows: several to a block.
   int64_t rows = threads * perThread / l.tiles[along];
   for (int64_t index : llvm::reverse(l.grid)) {

@@ -439,14 +439,17 @@ def TeScan : Pass<"te-scan", "::kernelc::te::KernelOp"> {
 }
 
 def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
-  let summary = "Cut long scans with few rows into chunks that fill the device";
+  let summary = "Cut long scans of few columns into chunks that fill the device";
   let description = [{
-    A block walks a row from end to end. Where there are too few rows for the multiprocessors of the target's table, the row is cut
+    A block walks columns from end to end. Where there are too few for the multiprocessors of the target's table, they are cut
     into chunks of C: their totals are reduced, these are scanned, and each chunk goes on from what is before it:
 
         t[p, q] = ⊕_r f(p, q·C + r),   e[p, q] = ⊕_{q' < q} t[p, q'],   y[p, q·C + r] = e[p, q] ⊕ ⊕_{r' <= r} f(p, q·C + r')
 
-    Chunks share the last launch with what goes on from them, so that the scan of a chunk stays in registers. The input is read twice.
+    Chunks share the last launch with what goes on from them, so that the scan of a chunk stays in registers. The input is read twice,
+    and a remark says so. Scans along memory, and those of one row, are left to te-plan, which gives each tile a block that asks those
+    before it what they come to (`tile.look_back`), so that the input is read once: but for recurrences of which only sums
+    over other indices leave the launch.
 
     *Runs after `te-scan`, before `te-split-reduce`, because* the totals are reductions like others.
 

@@ -8,11 +8,10 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/LongScans.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
-#include "support/TargetCosts.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -23,46 +22,6 @@ namespace kernelc {
 using namespace te;
 
 namespace {
-
-/// Whether neighbours along the scan lie side by side in memory.
-bool runsAlongMemory(Operation *r, const Scan &scan) {
-  bool found = false;
-  r->walk([&](ReadOp read) {
-    AffineMap map = read.getMapOrIdentity();
-    for (auto [i, v] : llvm::enumerate(read.getOperands_()))
-      found |= map.getNumResults() && findIndex(r, v) == scan.reduced && linearCoefficient(map.getResults().back(), i) == 1;
-  });
-  return found;
-}
-
-/// Points of a chunk; 0: rows are enough, or too short to be cut.
-int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kColumns = 32; // of a warp
-  const ScanCosts &costs = target.costs->scans;
-  // What knows no law runs in order; the steps of a recurrence from the end are none of its index's order.
-  if (auto fold = dyn_cast<FoldOp>(r); fold && (!fold.getMonoid() || fold.getDescending()))
-    return 0;
-  AffineMap extents = getExtents(r);
-  int64_t length = knownMax(extents.getResult(scan.along), facts);
-  Count rows = 1;
-  for (unsigned d = 0; d < scan.reduced; ++d)
-    if (d != scan.along) {
-      int64_t most = knownMax(extents.getResult(d), facts);
-      if (most < 0)
-        return 0;
-      rows *= most;
-    }
-  if (length < 0)
-    return 0;
-  if (runsAlongMemory(r, scan) || rows == Count(1))
-    return rows < Count(costs.rowBlocks * target.smCount) && length > costs.longestRow ? costs.row : 0;
-  int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = costs.columnBlocks * target.smCount;
-  if (blocks * 2 > wanted || length < 4 * costs.leastColumn)
-    return 0;
-  int64_t chunk = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, llvm::divideCeil(wanted, blocks)))));
-  chunk = std::max(chunk, costs.leastColumn);
-  return chunk * 2 <= length ? chunk : 0;
-}
 
 /// Writes a scan as the scans of its chunks.
 class ChunkedScan {
@@ -312,18 +271,21 @@ struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
     FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
     if (failed(known))
       return signalPassFailure();
-    SmallVector<Operation *> work;
+    SmallVector<std::pair<Operation *, bool>> work; // and whether the program has written it
     for (Operation &op : getOperation().getBlock())
       if (isa<ReduceOp, FoldOp>(op))
-        work.push_back(&op);
+        work.push_back({&op, true});
     while (!work.empty()) {
-      Operation *r = work.pop_back_val();
+      auto [r, isWritten] = work.pop_back_val();
       std::optional<Scan> scan = findScanOf(r);
       int64_t chunk = scan ? chunkOf(r, *scan, known->facts(), *known->target) : 0;
-      if (!chunk)
+      if (!chunk || looksBack(r, *scan, known->facts(), *known->target))
         continue;
+      if (isWritten)
+        emitRemark(r->getLoc()) << "this scan has parts of " << chunk
+                                << " points: what is scanned is read twice, first for what each part comes to (lanes lie across the scan)";
       bool isWhole = knownDivisor(getExtents(r).getResult(scan->along), known->facts()) % chunk == 0;
-      work.push_back(ChunkedScan(r, *scan, chunk, isWhole).run());
+      work.push_back({ChunkedScan(r, *scan, chunk, isWhole).run(), false});
     }
   }
 };

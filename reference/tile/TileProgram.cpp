@@ -82,6 +82,16 @@ absl::Status TileProgram::runOp(Operation *op) {
     return runCombine(combine);
   if (auto meet = dyn_cast<tile::ClusterReduceOp>(op))
     return runClusterReduce(meet);
+  if (auto look = dyn_cast<tile::LookBackOp>(op))
+    return runLookBack(look);
+  if (auto ticket = dyn_cast<tile::TicketOp>(op)) {
+    const TensorView &words = launch_.tensors[cast<BlockArgument>(ticket.getWords()).getArgNumber()];
+    SmallVector<int64_t> first(words.shape.size(), 0);
+    int64_t number = readElement(words, first).i;
+    writeElement(words, first, {.i = number + 1});
+    values_[ticket.getResult()] = TileValue::scalar(number);
+    return absl::OkStatus();
+  }
   if (auto dot = dyn_cast<tile::DotOp>(op))
     return runDot(dot);
   StringRef dialect = op->getName().getDialectNamespace();

@@ -22,6 +22,8 @@ struct TileLaunch {
   std::vector<TensorView> tensors;              ///< per block argument; scalars rank 0
   llvm::SmallVector<int64_t> extents, programs; ///< per launch index
   int64_t numBlocks = 1;
+  /// What tiles have told those behind them (tile.look_back), by the place of the node's first word.
+  std::map<std::pair<unsigned, int64_t>, std::vector<TileElement>> told;
   /// By op; null where it has none.
   llvm::DenseMap<mlir::Operation *, ScalarFunction> scalars;
 
@@ -59,6 +61,8 @@ private:
   absl::Status runCombine(tile::CombineOp op);
   absl::Status runScan(tile::ScanOp op);
   absl::Status runClusterReduce(tile::ClusterReduceOp op);
+  /// (Blocks run one after the other: those before have said what they come to.)
+  absl::Status runLookBack(tile::LookBackOp op);
   /// Merges b, a state of as many tiles, into a.
   void mergeStates(te::Combiner kind, mlir::Type type, std::vector<TileValue> &a, llvm::ArrayRef<const TileValue *> b) const;
   absl::Status runDot(tile::DotOp op);

@@ -290,6 +290,75 @@ absl::Status TileProgram::runCombine(tile::CombineOp op) {
   return absl::OkStatus();
 }
 
+absl::Status TileProgram::runLookBack(tile::LookBackOp op) {
+  using State = SmallVector<TileElement, 2>;
+  Combiner kind = op.getKind();
+  Type type = getElementTypeOrSelf(op.getTotals()[0]);
+  RegionFunction region(op.getCombine(), launch_.arithmetic);
+  State own, before;
+  for (Value v : op.getTotals())
+    own.push_back(value(v).elements[0]);
+  if (!op.getCombine().empty() && !region.isKnown())
+    return unsupported(op);
+  if (launch_.arithmetic == TileArithmetic::Ring && op.getCombine().empty() && isa<FloatType>(type) && kind != Combiner::Sum &&
+      kind != Combiner::Prod)
+    return unsupported(op);
+  // States in the order of the scan; of none there is none.
+  auto combined = [&](const State &a, const State &b) {
+    if (a.empty() || b.empty())
+      return a.empty() ? b : a;
+    if (op.getCombine().empty())
+      return State{combine(kind, type, a[0], b[0])};
+    State both(op.getReverse() ? b : a), next;
+    llvm::append_range(both, op.getReverse() ? a : b);
+    region.run(both);
+    for (size_t k = 0; k < a.size(); ++k)
+      next.push_back(region.result(k));
+    return next;
+  };
+  unsigned argument = cast<BlockArgument>(op.getWords()).getArgNumber();
+  const TensorView &words = launch_.tensors[argument];
+  int64_t parts = 0, row = words.shape.back() * index(op.getRow()), all = words.numElements();
+  for (Value v : op.getTotals())
+    parts += tile::LookBackOp::wordsOf(getElementTypeOrSelf(v));
+  int64_t first = 1, nodes = index(op.getCount()), place = index(op.getNumber());
+  bool tells = true;
+  for (int64_t level = 0; level < int64_t(op.getLevels()); ++level) {
+    auto locate = [&](int64_t node) { return row + (first + node) * parts; };
+    if (tells) {
+      if (locate(place) + parts > std::min(all, row + words.shape.back()))
+        return absl::OutOfRangeError(absl::StrCat(whereIs(op), "node ", place, " of level ", level, " has no place"));
+      launch_.told[{argument, locate(place)}] = std::vector<TileElement>(own.begin(), own.end());
+    }
+    State left;
+    for (int64_t node = place / 32 * 32; node < place; ++node) {
+      auto theirs = launch_.told.find({argument, locate(node)});
+      if (theirs == launch_.told.end())
+        return absl::FailedPreconditionError(absl::StrCat(whereIs(op), "tile ", index(op.getNumber()), " waits for node ", node,
+                                                          " of level ", level, ", which no tile before it has made"));
+      left = combined(left, State(theirs->second.begin(), theirs->second.end()));
+    }
+    own = combined(left, own);
+    before = combined(left, before);
+    tells = tells && place % 32 == 31;
+    place /= 32;
+    first += nodes;
+    nodes /= 32;
+  }
+  if (before.empty()) {
+    before.resize(op.getTotals().size());
+    for (auto [e, a] : llvm::zip(before, op.getIdentity()))
+      if (!findConstant(a, launch_.arithmetic, e))
+        return unsupported(op);
+  }
+  for (auto [result, v] : llvm::zip(op.getResults(), before)) {
+    TileValue tile(cast<RankedTensorType>(result.getType()).getShape());
+    tile.elements[0] = v;
+    values_[result] = std::move(tile);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TileProgram::runClusterReduce(tile::ClusterReduceOp op) {
   Combiner kind = op.getKind();
   Type type = getElementTypeOrSelf(op.getInputs()[0]);

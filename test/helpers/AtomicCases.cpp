@@ -42,6 +42,35 @@ void addOrdered(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(flag);
 
+  HelperCaseMaker words{"tell_ask", 75, 75, {"kc_take_number", "kc_tell", "kc_ask"}, nullptr};
+  words.make = [words] {
+    // In the order in which they come, each block goes on from what the one before it says; the sign bit travels, too.
+    auto x = randomBits<uint32_t>(size_t(kBlocks), 142);
+    std::vector<int64_t> zero(size_t(kBlocks) + 1, 0), told(zero);
+    std::vector<int32_t> y(size_t(kBlocks), 0);
+    uint32_t sum = 0;
+    for (int i = 0; i < kBlocks; i++) {
+      y[size_t(i)] = int32_t(sum);
+      sum = sum * 3 + x[size_t(i)];
+      told[size_t(i) + 1] = int64_t(1ull << 32 | sum);
+    }
+    told[0] = kBlocks;
+    return CaseBuilder(words)
+        .input("x", x)
+        .output("y", y)
+        .inout("words", zero, told)
+        .launch("chain", kThreads, R"(
+  if (threadIdx.x == 0) {
+    int n = kc_take_number((long long *)words);
+    unsigned before = n > 0 ? (unsigned)kc_ask((long long *)words + n) : 0u;
+    y[n] = (int)before;
+    kc_tell((long long *)words + n + 1, (int)(before * 3u + x[n]));
+  })",
+                0, kBlocks)
+        .build();
+  };
+  cases.push_back(words);
+
   HelperCaseMaker ticket{"add_acq_rel", 75, 75, {"kc_add_acq_rel_i32", "kc_shared"}, nullptr};
   ticket.make = [ticket] {
     // The block that comes last adds up what all have written.

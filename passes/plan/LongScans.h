@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scans that few blocks would walk: who takes their parts, and how long these are.
+#pragma once
+
+#include "ir/te/Scan.h"
+#include "passes/index/Affine.h"
+#include "support/Target.h"
+
+namespace kernelc::te {
+
+/// Points of a part of a scan that blocks share out; 0: rows are enough, or too short to be cut.
+int64_t chunkOf(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, const Target &target);
+
+/// Whether blocks take the parts of such a scan in one launch, each adding what those before it tell it (tile.look_back), so that
+/// what is scanned is read once. Others are written as scans of parts and of what these come to (te-split-scan).
+bool looksBack(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, const Target &target);
+
+} // namespace kernelc::te
