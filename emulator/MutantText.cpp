@@ -275,6 +275,49 @@ std::vector<size_t> blocksGuardedBy(const std::vector<std::string> &lines, size_
   return blocks;
 }
 
+/// The line that opens the block that line `at` stands in.
+size_t openerOf(const std::vector<std::string> &lines, size_t at) {
+  const size_t depth = depthOf(lines[at]).value_or(0);
+  while (at > 0 && !(absl::EndsWith(lines[at], "{") && depthOf(lines[at]).value_or(depth) < depth))
+    at--;
+  return at;
+}
+
+/// The blocks of the rounds that `const int ROUNDS = kc_count_where<..>(.., [&](..) { .. return NAME; });` counts, of whose lambda line
+/// `at` defines NAME: a round too many has its own masks.
+std::vector<size_t> roundsCountedBy(const std::vector<std::string> &lines, size_t at, const std::string &name) {
+  size_t open = openerOf(lines, at), end = at + 1;
+  while (end < lines.size() && !depthOf(lines[end]))
+    end++;
+  size_t count = lines[open].find(" = kc_count_where<"), begin = lines[open].find("const int ");
+  if (count == std::string::npos || begin == std::string::npos || end >= lines.size() ||
+      absl::StripAsciiWhitespace(lines[end]) != absl::StrCat("return ", name, ";"))
+    return {};
+  std::string rounds = lines[open].substr(begin + 10, count - begin - 10);
+  std::vector<size_t> blocks;
+  for (size_t i = end, depth = depthOf(lines[open]).value_or(0); i < lines.size() && depthOf(lines[i]).value_or(depth) >= depth; i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (mentions(lines[i], rounds) && absl::EndsWith(line, "{") && (absl::StartsWith(line, "if (") || absl::StartsWith(line, "for (")))
+      blocks.push_back(i);
+  }
+  return blocks;
+}
+
+/// What says that lambda `.. = kc_find_where<..>(START, END, [&](const int AT) {` around line `at`, if there is one, is not asked about the
+/// start: there alone a condition made true finds something else. Else empty.
+std::string beyondStartOf(const std::vector<std::string> &lines, size_t at) {
+  at = openerOf(lines, at);
+  const std::string call = "kc_find_where<int>(", lambda = ", [&](const int ";
+  size_t begin = lines[at].find(call), end = lines[at].find(lambda);
+  if (begin == std::string::npos || end == std::string::npos || end < begin)
+    return "";
+  begin += call.size();
+  size_t comma = lines[at].rfind(',', end - 1), name = end + lambda.size();
+  if (comma == std::string::npos || comma < begin)
+    return "";
+  return absl::StrCat(lines[at].substr(name, lines[at].find(')', name) - name), " != (", lines[at].substr(begin, comma - begin), ")");
+}
+
 /// `x != x`: part of how two values combine, no mask.
 bool isNanTest(absl::string_view condition) {
   std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(condition, absl::MaxSplits(" != ", 1));
@@ -320,7 +363,10 @@ Mutants mutantsOf(absl::string_view text) {
     if (mask) {
       // The condition's own outcome stays known as kce_held<number>.
       std::string held = absl::StrCat("kce_held", number), declared = absl::StrCat("bool ", held, " = (", old, "); ");
-      with = absl::StrCat("kce_forced(", number, ") || kce_mask(", number, ", ", held, ")");
+      std::string beyond = beyondStartOf(lines, index);
+      with = absl::StrCat("kce_forced(", number, ") || ",
+                          beyond.empty() ? absl::StrCat("kce_mask(", number, ", ", held, ")")
+                                         : absl::StrCat("(kce_mask(", number, ", ", held, " || ", beyond, ") && ", held, ")"));
       if (size_t begin = line.find("const bool "); begin < from)
         line.insert(begin, declared), from += declared.size(), to += declared.size();
       else
@@ -358,6 +404,10 @@ Mutants mutantsOf(absl::string_view text) {
         bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
              onlyRegisters = spoil(blocks, mutants.all.size());
         bool isShortCut = allHold(isLastRound) || allHold(writesUnderMasks);
+        if (blocks.empty()) {
+          blocks = roundsCountedBy(lines, i, line.substr(at + 11, equals - at - 11));
+          isShortCut = !blocks.empty();
+        }
         add(i, equals + 3, end, true);
         if (isShortCut)
           for (size_t block : blocks)

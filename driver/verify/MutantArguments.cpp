@@ -2,6 +2,8 @@
 #include "driver/verify/MutantArguments.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -97,8 +99,57 @@ public:
     add(std::move(sizes));
   }
 
+  /// Conditions on few bools that hold here and fail there: rows that begin with False, that alternate, and of which only the last is
+  /// True, of four bools where the sizes allow it.
+  void pickBools() {
+    constexpr int64_t kRow = 4, kFew = 16; // of more than a few, random ones hold here and fail there
+    int64_t row = 0;
+    std::vector<int64_t> sizes;
+    auto workOf = [](const std::vector<int64_t> &n) { return std::accumulate(n.begin(), n.end(), 1.0, std::multiplies<>()); };
+    for (const auto &a : picked)
+      if (int64_t n = rowOfBools(a->args.sizes); n <= kFew && (n > row || (n == row && n > 0 && workOf(a->args.sizes) < workOf(sizes)))) {
+        row = n;
+        sizes = a->args.sizes;
+      }
+    std::vector<int64_t> wide = sizes;
+    for (size_t s = 0; row > 0 && row < kRow && s < sizes.size(); ++s) {
+      std::vector<int64_t> wider = wide;
+      wider[s] *= kRow / row;
+      if (!kernel_.sizes[s].constant && rowOfBools(wider) > rowOfBools(wide))
+        wide = wider;
+    }
+    constexpr int64_t kMost = 40000;
+    for (auto pattern : {Bools::NotFirst, Bools::Alternating, Bools::OnlyLast}) {
+      bools_ = pattern;
+      if (row > 0 && !add(wide, kMost) && row > 1)
+        add(sizes, kMost);
+    }
+    bools_ = Bools::Any;
+  }
+
 private:
-  bool add(std::vector<int64_t> sizes) {
+  enum class Bools { Any, NotFirst, Alternating, OnlyLast };
+
+  /// How many bools the longest row of a parameter has; 0 if there are none.
+  int64_t rowOfBools(const std::vector<int64_t> &sizes) const {
+    int64_t row = 0;
+    for (const Param &p : kernel_.params)
+      if (p.type == ElementType::boolean && p.kind != ParamKind::Output && !p.dims.empty())
+        row = std::max(row, p.dims.back().evaluate({sizes, 3, {}}));
+    return row;
+  }
+
+  bool boolOf(uint64_t bits, int64_t at, int64_t row) const {
+    switch (bools_) {
+    case Bools::Any: return bits & 1;
+    case Bools::NotFirst: return at % row != 0;
+    case Bools::Alternating: return at % row % 2 == 0;
+    case Bools::OnlyLast: return at % row == row - 1;
+    }
+    return false;
+  }
+
+  bool add(std::vector<int64_t> sizes, int64_t mostElements = 20000) {
     SizeEnv env{sizes, 3, {}};
     bool legal = variant_.guard.empty() || variant_.guard.evaluate(env) != 0;
     for (const Require &r : kernel_.requires_)
@@ -116,8 +167,7 @@ private:
       elements += n;
     }
     // What is only read and written takes its time, too.
-    constexpr int64_t kMostElements = 20000;
-    if (!legal || elements > kMostElements || points_(sizes) > mostPoints_)
+    if (!legal || elements > mostElements || points_(sizes) > mostPoints_)
       return false;
     auto a = std::make_unique<MutantArguments>();
     for (size_t i = 0; i < shapes.size(); ++i) {
@@ -147,7 +197,7 @@ private:
       else if (use != uses_.end())
         v = double(subscript(use->second, t.type(), env));
       else if (t.type() == ElementType::boolean)
-        v = double(bits & 1);
+        v = boolOf(bits, i, t.shape().empty() ? 1 : t.shape().back());
       else
         v = double(bits % (elementBits(t.type()) == 4 ? 8 : 3));
       storeElement(t, i, v);
@@ -194,6 +244,7 @@ private:
   const std::map<size_t, SubscriptUse> &uses_;
   std::mt19937_64 random_;
   Floats floats_ = Floats::Mixed;
+  Bools bools_ = Bools::Any;
 };
 
 } // namespace
@@ -235,6 +286,7 @@ std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &
   // One part of a tile alone: what lies beyond it is another row.
   for (Floats floats : {Floats::Negative, Floats::Positive})
     picker.pickWide(widths, 24, 1, floats);
+  picker.pickBools();
   return std::move(picker.picked);
 }
 
