@@ -191,7 +191,8 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
   }
   for (auto [p, value] : llvm::zip(fn->params, given)) {
     if (!value && !p.defaultValue) {
-      error(e->loc) << "'" << fn->name << "' is called without its parameter '" << p.name << "'";
+      SmallVector<StringRef> names(llvm::map_range(fn->params, [](const Param &p) { return p.name; }));
+      error(e->loc) << "'" << fn->name << "' is called without its parameter '" << p.name << "'; it takes " << llvm::join(names, ", ");
       return false;
     }
     Binding b;

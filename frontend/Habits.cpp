@@ -41,6 +41,7 @@ StringRef hintForFunction(StringRef name) {
       .Cases({"cumsum", "cumprod", "scan"}, "a scan is a reduction up to an index, as in 'sum[k, k <= i](x[k])'")
       .Cases({"astype", "to", "type", "cast"}, "a type's name is a cast, as in 'bf16(..)'")
       .Cases({"bitcast", "view_as"}, "there is no cast that keeps the bits")
+      .Cases({"std", "stddev"}, "write 'sqrt(var[k](..))'")
       .Cases({"average", "avg"}, "write 'mean[k](..)'")
       .Cases({"add", "reduce_sum"}, "write 'sum[k](..)'")
       .Cases({"product"}, "write 'prod[k](..)'")

@@ -289,6 +289,11 @@ bool Parser::parseItem(BracketItem &item) {
       Loc loc = item.lo->loc;
       loc.begin = loc.offset;
       loc.end = endOfLast();
+      if (item.lo->named.size() > 2) {
+        diags.error(loc) << "ranges have no step: take every other element by its subscript, as in 'x[" << textOfArg(item.lo->named[2])
+                         << " * k]'";
+        return false;
+      }
       bool both = item.lo->named.size() > 1;
       diags.error(loc) << "a range is written 'a:b'; write '" << (both ? textOfArg(item.lo->named[0]) : "0") << ":"
                        << textOfArg(item.lo->named[both]) << "'";

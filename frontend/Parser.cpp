@@ -94,6 +94,10 @@ bool Parser::fail(StringRef expected, bool isMissing) {
   d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
   if (at(Tok::Assign) && !atEnd)
     d << "; to compare write '=='";
+  if (at(Tok::RSquare) && expected.contains("'else'")) // sum[k if k < n]
+    d << "; a condition of a reduction stands behind a comma, as in 'sum[k, k < n](..)'";
+  if (at(Tok::Comma) && expected.starts_with("'}'"))
+    d << "; a tuple stands in parentheses, as in '(a, b)'";
   if (slashes)
     diags.note(d, slashes->loc) << "'//' is floor division; comments start with '#'";
   return false;
@@ -122,6 +126,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     else
       d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
   }
+  if (at(Tok::KwWhere) && kind == Tok::RParen)
+    d << "; conditions of a reduction stand in its bracket, as in 'sum[k, k < n](..)'";
   if (at(Tok::KwIn) && kind == Tok::RSquare)
     d << "; the range of an index on the left stands behind 'where', as in 'y[i] = .. where i in 0:n'";
   if (at(Tok::Star) && where == "or ',' after a parameter")
@@ -376,6 +382,11 @@ bool Parser::parseType(TypeRef &type, const Param &of) {
   if (!nest.ok())
     return false;
   type.loc = peek().loc;
+  if ((at(Tok::KwInout) || at(Tok::KwConst)) && !startsLine(pos) && !tooDeep) {
+    diags.error(peek().loc) << "'" << peek().text << "' stands before the name, as in '" << peek().text << " " << of.name << ": "
+                            << (peek(1).kind == Tok::Name ? peek(1).text : "f32") << (at(Tok::KwInout) ? "[..]'" : "'");
+    return false;
+  }
   if (accept(Tok::LParen)) {
     type.name = "(";
     return parseParams(type.fields, true);

@@ -95,7 +95,7 @@ public:
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target);
   /// Gets NVRTC going while passes still make what it will compile.
   void prepareCompiler();
-  /// A variant's compile units in the same way, side by side.
+  /// Compiles all units of a variant as compileToCubin does, several at a time.
   absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName);
 
 private:

@@ -15,7 +15,7 @@ namespace {
 /// Attributes and types are unique in a context.
 std::string address(const void *p) { return absl::StrCat(reinterpret_cast<uintptr_t>(p), " "); }
 
-/// Defined for every point, at its own place, whatever the data.
+/// Whether the statement writes every point of its result, each at the point's own place, and no condition leaves one out.
 bool isDefinition(te::ComputeOp op) {
   return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
 }

@@ -11,8 +11,8 @@ namespace kernelc::te {
 /// Whether `op` is pointwise and defined everywhere, each element from its own point.
 bool isDefinition(ComputeOp op);
 
-/// The definition of which `read` reads an element that exists, or a pointwise statement the nearest one that does; null where it reads
-/// something else.
+/// The definition whose element `read` reads, or null. The element has to exist; under `.edge` and `.pad` the nearest one has to, and
+/// the statement that reads has to be pointwise, not a reduction.
 ComputeOp findDefinition(ReadOp read);
 
 /// Replaces `read` of a definition, and the equal reads of its block, by the definition's body at its subscripts. Fails,

@@ -84,9 +84,12 @@ std::optional<Progression> findProgression(ArrayRef<int64_t> numbers) {
 static std::optional<Progression> findSteps(ArrayRef<int64_t> numbers) {
   if (std::optional<Progression> grown = findProgression(numbers))
     return grown;
-  for (auto [part, number] : llvm::enumerate(numbers))
-    if (numbers[0] <= 0 || part >= 63 || number != numbers[0] >> part)
+  int64_t half = numbers[0];
+  for (int64_t number : numbers) {
+    if (number != half || half <= 0)
       return std::nullopt;
+    half /= 2;
+  }
   return Progression{numbers[0], 0, 0, /*halves=*/true};
 }
 

@@ -39,7 +39,7 @@ public:
   bool isGuarded(mlir::Value v, mlir::Operation *user) { return factsAt(user).known.contains(v); }
 
 private:
-  /// What is known in one branch, and what has been computed from it.
+  /// The ranges that hold inside one branch: those that its condition tells, and those derived from them so far.
   struct Facts {
     llvm::DenseMap<mlir::Value, Range> known, computed;
   };

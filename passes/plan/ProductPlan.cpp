@@ -64,7 +64,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   assign(l, c.n, dims, tileN);
   assign(l, tiledK(l, c, dims), dims, tileK);
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  // An instruction has 16 rows, and so many points of the other side pay for those that are zeros (but for blocks that a condition picks).
+  // An mma instruction has 16 rows. Where a tile has fewer, the rest are zeros: the unit still pays where the other side has 64 points
+  // and more, but not where a condition picks whole blocks of the tile's own size.
   constexpr int64_t kInstruction = 16;
   auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
     if (!unit || c.where || points >= kInstruction || points < costs_.cores.fewestPoints || others < 64)
@@ -153,7 +154,8 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
   fed.minBlocks = large || (small && !few) ? 1 : 2;
   fed.stages = 3;
-  // Short sums: the next tile's slots fill while results leave. Longer ones are better dealt by the hardware, tile by tile.
+  // With short sums, persistent blocks hide their epilogues: the next tile's slots fill while results are stored. With long ones the
+  // hardware spreads the tiles better, one block each.
   int64_t k = extentProduct(l, c.k, dims, likely_);
   fed.persistent = large && k > 0 && k <= costs_.cores.shortSum;
   int64_t partialBytes = partialsOf(fed, dims[c.m.back()]) * (fed.warps + 1) * bn; // (and their totals)

@@ -156,8 +156,8 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       l.tiles[index] = clampTile(l, index, std::max<int64_t>(1, l.tiles[row] / beside));
       apart.push_back(index);
     }
-  // Further inner indices lengthen the row, and are walked around it; where several statements go over all of them, and registers take
-  // that, a block holds it.
+  // A row that is reduced over several indices is walked by a loop over each of the outer ones. Where several statements read the whole
+  // row, and it fits into a block's registers, the block keeps all of it instead.
   int64_t whole = 1;
   for (int64_t index : inner)
     whole = extentMax(l, index) < 0 || whole < 0 || isApart(index)

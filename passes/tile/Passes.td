@@ -56,9 +56,9 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     what copies bring, and masked: `tile.ring_load` takes its loads out of their slots into registers, and
     the product is waited for in its own round. CUDA cores read whole rows (`pad 0`), which need no swizzle
     for vectors along them, and release a slot in its own round. Products side by side in one round are
-    filled together, issued one after the other and waited for a round later. So are products that go on from each
-    other's sums, whose last one is waited for; those that take others'
-    results are waited for where their own are needed. With `held`, a first operand that is brought once for all rounds, alone,
+    filled together, issued one after the other and waited for a round later. Products that add to one
+    accumulator in turn are issued together as well, and the last one is waited for. A product that takes another's
+    result waits for that one first. With `held`, a first operand that is brought once for all rounds, alone,
     goes to registers before the loop, and its slot is free for what the next tile brings. A loop behind another one with slots like its goes
     on in these (`tile.ring in`). Anything else that no tensor copy can make
     is an error; the plan asks first.
@@ -291,9 +291,9 @@ def TileLayouts : Pass<"tile-layouts", "::kernelc::tile::FuncOp"> {
     parent layout and each holds its slice of it. Dots fix the layout of their
     component; elsewhere the memory accesses choose: 16-byte vectors along the dim
     in which most bytes are contiguous. An access that is contiguous along another
-    dim gets a layout of its own and a `tile.convert_layout`. Rows between tiles of which each has an index
-    that the other lacks (a maximum over o, spread over results along another o) are converted too, where one
-    layout of both would give each thread four times as much or more to hold.
+    dim gets a layout of its own and a `tile.convert_layout`. A row that connects two tiles may force them into
+    one layout although each has an index that the other lacks (a maximum over o that is spread over results
+    along another o). Where a thread would then hold four times as much or more, the row is converted instead.
     *Runs last on tile, because* it needs to see what is left in registers.
     Precondition: no tile has an encoding. Postcondition: every tile has one. Not
     tried: layouts across roles; converting in registers or by shuffles. Numeric

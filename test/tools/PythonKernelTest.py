@@ -2,6 +2,7 @@
 """Kernels as their users write them: the decorator, load, what kernels say of themselves, pickles, errors, commands."""
 from __future__ import annotations
 
+import ast
 import concurrent.futures
 import contextlib
 import inspect
@@ -307,6 +308,36 @@ class Commands(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             future = linear.tune(self.x, self.w, self.b, executor=pool, progress=False)
             self.assertRegex(str(future.exception(60)), "(?i)cuda|gpu")
+
+
+class Types(unittest.TestCase):
+    def test_stubs_are_the_package(self):
+        """Every public name, method and parameter stands in __init__.pyi, and nothing else does."""
+        folder = os.path.dirname(kernelc.__file__)
+        self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))
+        with open(os.path.join(folder, "__init__.pyi"), encoding="utf-8") as f:
+            tree = ast.parse(f.read())
+        stubs = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name[0] != "_"}
+        self.assertEqual(sorted(stubs), sorted(kernelc.__all__))
+
+        def parameters(node):
+            a = node.args
+            return [p.arg for p in [*a.posonlyargs, *a.args, *filter(None, [a.vararg]), *a.kwonlyargs, *filter(None, [a.kwarg])]]
+        compared = 0
+        for name, node in stubs.items():
+            own = getattr(kernelc, name)
+            if isinstance(node, ast.FunctionDef):
+                self.assertEqual(parameters(node), list(inspect.signature(own).parameters), name)
+                continue
+            written = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+            public = {n for c in own.__mro__[:-1] if c.__module__.startswith("kernelc") for n in vars(c) if n[0] != "_"}
+            fields = {n.target.id for n in node.body if isinstance(n, ast.AnnAssign)}
+            self.assertLessEqual(public - {"count", "index"}, set(written) | fields, name)
+            for method, definition in written.items():
+                if method[0] != "_" and inspect.isfunction(getattr(own, method)):
+                    compared += 1
+                    self.assertEqual(parameters(definition), list(inspect.signature(getattr(own, method)).parameters), f"{name}.{method}")
+        self.assertGreater(compared, 10)
 
 
 if __name__ == "__main__":
