@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two builds of kernelc on one GPU, in turns: whether a change left kernels as fast.
 
-    python3 bench/guard.py OLD NEW [--rounds 5] [--repeats 15] [--part 1/2] [WORD ..]
+    python3 bench/guard.py OLD NEW [--rounds 5] [--repeats 15] [--part 1/2] [--rows FILE] [WORD ..]
 
 OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by a process of its own, which binds a row's
 kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
-stand in guard.txt (60 of them take about five minutes). Untuned schedules, a disk cache for each build. Exit status 1 where
+stand in guard.txt (60 of them take about five minutes), or in another file, where those of draw_memory.py may stand, too. Untuned schedules, a disk cache for each build. Exit status 1 where
 a table's geometric mean is below 0.99 or a row below 0.95: run again before believing it.
 """
 import argparse
@@ -22,10 +22,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def read_rows():
-    """(table, row) of guard.txt."""
+def read_rows(file):
+    """(table, row) of guard.txt, or of a file like it."""
     table, rows = "", []
-    for line in open(os.path.join(HERE, "guard.txt"), encoding="utf-8"):
+    for line in open(file, encoding="utf-8"):
         if line.strip() and not line.startswith("#"):
             if line.startswith(" "):
                 rows.append((table, line.strip()))
@@ -36,6 +36,7 @@ def read_rows():
 
 def find_workload(name):
     import draw
+    import draw_memory
     import long_rows
     from workloads import WORKLOADS
     for w in WORKLOADS:
@@ -46,6 +47,9 @@ def find_workload(name):
         return long_rows.LongRows(words[0], *map(int, words[1].split("x")), words[2])
     if words[0].startswith("matmul_"):
         return draw.Product(*map(int, words[1].split("x")), words[2], words[0][-2:])
+    kind = " ".join(words[:-2])
+    if kind in draw_memory.KINDS:
+        return draw_memory.Drawn(kind, *map(int, words[-2].split("x")), words[-1])
     raise KeyError(name)
 
 
@@ -111,9 +115,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--part", default="1/1", help="which part of the rows, 1/2 or 2/2")
+    parser.add_argument("--rows", default=os.path.join(HERE, "guard.txt"), help="a file of rows, as guard.txt is one")
     a = parser.parse_args()
     part, parts = (int(p) for p in a.part.split("/"))
-    rows = [r for r in read_rows() if not a.words or any(w in r[1] for w in a.words)][part - 1::parts]
+    rows = [r for r in read_rows(a.rows) if not a.words or any(w in r[1] for w in a.words)][part - 1::parts]
     tables, low, failed = {}, [], False
     with tempfile.TemporaryDirectory() as cache:
         builds = [Build(a.old, os.path.join(cache, "old")), Build(a.new, os.path.join(cache, "new"))]

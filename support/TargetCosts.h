@@ -44,7 +44,8 @@ struct RowCosts {
 struct ColumnCosts {
   int64_t bytesInFlight = 128;     ///< of a thread
   int64_t wholeBytesInFlight = 64; ///< of one with columns from end to end, which shares registers with more of its kind
-  int64_t elementsInFlight = 16;   ///< of rows that vectors do not fit
+  int64_t byElements = 64;         ///< columns of rows that vectors do not fit: requests of one block meet in most sectors
+  int64_t elementsInFlight = 32;   ///< of a thread of these (docs/lab/2026-11-26-planner-2.md)
   int64_t blocks = 2;              ///< of a multiprocessor
   int64_t shortSum = 64;           ///< over after one load of each thread: columns keep it busy there
   int64_t states = 32;             ///< elements of a thread whose states have several values
@@ -91,6 +92,10 @@ struct SharingCosts {
   int64_t leastProductPart = 256;      ///< of a product's sum: a shorter one is over before a second launch starts
   int64_t leastProductParts = 4;       ///< two or three do not pay for the second launch
   int64_t coresPerMultiprocessor = 4;  ///< tiles of CUDA cores
+  int64_t mostCoresWaves = 2;          ///< of such tiles, the last of which may be nearly empty:
+  int64_t mostCoresParts = 16;         ///< of them, where that saves
+  double leastCoresGain = 1.1;         ///< so many times as much time as it takes
+  double coresRate = 1.7e5;            ///< multiply-adds of a multiprocessor in a microsecond: 768x768x4096, H100
   int64_t mostFedParts = 64;           ///< of products that tensor copies feed
   double unequal = 1.1;                ///< times as long: parts that differ pay for checks of where they end
 };
@@ -184,6 +189,8 @@ struct WarpgroupCosts {
   double givenTileRate = 175;          ///< percent of the best tile's rate, of tiles that a condition on data gives: where operands
   double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
   int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
+  int64_t fewWaves = 2;                ///< of tiles, of launches with no more of which two rows side by side are
+  int64_t fewRaster = 2; ///< 1.02 times as fast as eight where rows are no fewer than columns (docs/lab/2026-11-26-planner-2.md)
 };
 
 /// Copies that products' operands and results go through (te-repack, te-windows, te-reader-windows).

@@ -134,6 +134,16 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   l.raster = 8;
   if (isPlain && !mma && copied)
     feedCores(l, c, dims);
+  // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
+  if (!mma && small && !l.producerWarps && hasFewTiles(l, c, dims))
+    l.dependent = false;
+}
+
+bool Scheduler::hasFewTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
+  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  return m > 0 && n > 0 &&
+         batch * ceilDiv(Count(m), tileProduct(l, c.m, dims)) * ceilDiv(Count(n), tileProduct(l, c.n, dims)) <= 2 * target_.smCount;
 }
 
 void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
@@ -149,10 +159,7 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   fed.producerWarps = 4;
   // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
   // before them end: of two for each, two.
-  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
-  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  bool few = m > 0 && n > 0 && batch * ceilDiv(Count(m), bm) * ceilDiv(Count(n), bn) <= 2 * target_.smCount;
-  fed.minBlocks = large || (small && !few) ? 1 : 2;
+  fed.minBlocks = large || (small && !hasFewTiles(l, c, dims)) ? 1 : 2;
   fed.stages = 3;
   // With short sums, persistent blocks hide their epilogues: the next tile's slots fill while results are stored. With long ones the
   // hardware spreads the tiles better, one block each.

@@ -223,7 +223,8 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     perThread = std::min(perThread, costs.states);
   } else if (column.byElements) {
     l.warps = 16;
-    perThread = costs.elementsInFlight;
+    columns = whole ? columns : costs.byElements;
+    perThread = costs.elementsInFlight * columns / costs.byElements;
   } else if (l.warps * 32 * costs.blocks <= 1024) {
     l.minBlocks = costs.blocks;
   }

@@ -214,7 +214,12 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   const Contraction &c = w.c;
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
-  l.raster = picksBlocks ? 1 : 8;
+  // Launches that are over soon: two rows of tiles side by side, where there are many rows.
+  const WarpgroupCosts &costs = costs_.warpgroups;
+  bool isKnown = w.m > 0 && w.n > 0 && w.batch == 1 && c.m == given.m;
+  Count tiles = isKnown ? ceilDiv(Count(w.m), tileProduct(l, c.m, dims)) * ceilDiv(Count(w.n), tileProduct(l, c.n, dims)) : Count(0);
+  bool isOver = isKnown && w.m >= w.n && tiles <= costs.fewWaves * target_.smCount;
+  l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
   // Tiles without a result end at once, so blocks take tiles as they become free (1.26 to 1.29 times as fast for a

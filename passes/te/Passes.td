@@ -339,9 +339,17 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     Done where the sizes are bounded and the results alone give too few blocks for the multiprocessors of
     the target's table. Of a product, whose parts are a batch, it is done where its tiles leave three
-    quarters of the multiprocessors idle. If warpgroups compute it, tensor copies can bring its rows, and
+    quarters of the multiprocessors idle; on CUDA cores also where its tiles fill one wave and little of a second
+    one, and waves with the parts' bytes take less time. If warpgroups compute it, tensor copies can bring its rows, and
     the target's rates are known (`partRates`), the number of parts is the one that takes the least time
     by `PartCost.h`.
+
+    A reduction over many short rows of what each row is reduced to (a mean of log-sum-exps) is cut together with
+    the rows' statements, whose index gets the parts' digits (`RowParts.h`):
+
+        r[i] = ⊕_j f(i, j),  ⊕_i g(r[i])   becomes   r[q, i'] = ⊕_j f(q·C + i', j),  p[q] = ⊕_i' g(r[q, i']),  ⊕_q p[q]
+
+    `te-plan` gives a block all C rows of a part, and r stays in its registers.
 
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of their own.
 

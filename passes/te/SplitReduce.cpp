@@ -268,6 +268,8 @@ private:
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
     if (parts < costs_.leastProductParts)
+      parts = cores ? partsOfWaves(extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), length) : 1;
+    if (parts < costs_.leastProductParts)
       return Parts();
     const int64_t least = costs_.leastProductPart;
     int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(least, llvm::PowerOf2Ceil(equal));
@@ -276,6 +278,25 @@ private:
     constexpr int64_t kWhole = 128; // whole tiles of any unit, and whole lines
     chunk = std::max<int64_t>(least, llvm::alignTo(equal, kWhole));
     return chunk * 2 <= length && canEndEarly(c) ? Parts{0, chunk, /*lastIsShorter=*/true} : Parts();
+  }
+
+  /// How many parts of a product on CUDA cores take least time, where its tiles fill one wave and little of another; 1: none.
+  int64_t partsOfWaves(int64_t batch, int64_t m, int64_t n, int64_t length) {
+    constexpr int64_t kTile = 64;
+    const PartRates &rates = target_.partRates;
+    Count tiles = Count(std::max<int64_t>(1, batch)) * ceilDiv(Count(m), kTile) * ceilDiv(Count(n), kTile);
+    if (m <= 0 || n <= 0 || rates.sums <= 0 || tiles > costs_.mostCoresWaves * target_.smCount)
+      return 1;
+    double one = double(kTile * kTile) * double(length) / costs_.coresRate;
+    auto timeOf = [&](int64_t parts) {
+      double waves = double(ceilDiv(tiles * parts, target_.smCount)) / double(parts) * one;
+      return parts == 1 ? waves : waves + rates.launch + double(m) * double(n) * double(batch * parts) * sizeof(float) / rates.sums;
+    };
+    int64_t best = 1;
+    for (int64_t parts = costs_.leastProductParts; parts <= costs_.mostCoresParts && length / parts >= costs_.leastProductPart; parts *= 2)
+      if (timeOf(parts) * costs_.leastCoresGain < timeOf(1) && timeOf(parts) < timeOf(best))
+        best = parts;
+    return best;
   }
 
   /// Whether zeros for what a product reads beyond its sum's end are all that it takes to sum up more.
@@ -309,7 +330,8 @@ private:
 
   /// Whether clusters of blocks that have the columns of a line each keep half of the multiprocessors busy.
   bool fillsClusters(Count results, const Column &column) const {
-    return ceilDiv(results, column.perLine()) * target_.cluster * 2 >= target_.smCount;
+    int64_t columns = column.byElements ? target_.costs->columns.byElements : column.perLine();
+    return ceilDiv(results, columns) * target_.cluster * 2 >= target_.smCount;
   }
 
   /// The results' indices alone do not fill the device: what walks further ones for each of them is not to
