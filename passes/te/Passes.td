@@ -340,7 +340,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     the target's table. Of a product, whose parts are a batch, it is done where its tiles leave three
     quarters of the multiprocessors idle. If warpgroups compute it, tensor copies can bring its rows, and
     the target's rates are known (`partRates`), the number of parts is the one that takes the least time
-    by `PartCost.h`.
+    by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
+    may run beside it.
 
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of their own.
 
