@@ -714,12 +714,14 @@ class Products(Workload):
         x = torch.randn(max(32, m // scale), k, device=device).to(torch.bfloat16)
         if self.kernel == "lora":
             return x, make(k, n), make(k, self.shape[3]), make(self.shape[3], n)
+        if self.kernel == "gqa":
+            return x, make(k, n), make(k, self.shape[3]), make(k, self.shape[3])
         return x, *(make(k, n) for _ in range(2 if self.kernel == "gated" else 3))
 
     def torch(self, x, w, *others):
         if self.kernel == "gated":
             return F.silu(x @ w) * (x @ others[0])
-        if self.kernel == "qkv":
+        if self.kernel in ("qkv", "gqa"):
             return x @ w, x @ others[0], x @ others[1]
         if self.kernel == "lora":
             return x @ w + (x @ others[0]) @ others[1]
@@ -730,9 +732,11 @@ class Products(Workload):
             return 2 * x.shape[0] * x.shape[1] * w.shape[1] * (x.shape[2] + others[0].shape[2])
         if self.kernel == "lora":
             return 2 * x.shape[0] * (w.numel() + others[0].numel() + others[1].numel())
-        return 2 * x.shape[0] * w.numel() * (len(others) + 1)
+        return 2 * x.shape[0] * (w.numel() + sum(o.numel() for o in others))
 
     def output_bytes(self, x, w, *others):
+        if self.kernel == "gqa":
+            return 2 * x.shape[0] * (w.shape[1] + 2 * others[0].shape[1])
         if self.kernel == "mla_scores":
             return 2 * x.shape[0] * x.shape[1] * w.shape[1]
         return 2 * x.shape[0] * w.shape[1] * (3 if self.kernel == "qkv" else 1)
@@ -967,8 +971,9 @@ WORKLOADS = [
     LinearAttention(64, 4096, 64), LinearAttention(64, 4096, 128), Mlp(16384, 512, 2048, 128), Mlp(65536, 1024, 1024, 256),
     *(Mlp(m, 4096, 11008, 4096) for m in (16, 64)),
     Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
+    *(Products("gqa", m, 4096, 4096, 1024) for m in (16, 64, 128, 512, 1024, 4096)),
     Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
-    AttentionBackward(64, 4096, 128), AttentionBackward(128, 4096, 64),
+    AttentionBackward(64, 4096, 128), AttentionBackward(1, 1024, 128), AttentionBackward(128, 4096, 64),
     Cascade("lce", 8192, 4096, 50257), Cascade("sinks", 4, 16, 4096, 128), Cascade("two_scores", 4, 16, 4096, 128, 64),
     Cascade("decode", 32, 8, 4, 8192, 128),
 ]

@@ -170,6 +170,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   CuNarrowOptions width;
   width.fits32 = fits32;
   pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
+  // Each kernel is as it would be alone.
+  pm.addPass(createCuJoin());
   pm.addPass(std::make_unique<VerifyPass>());
 }
 

@@ -177,6 +177,12 @@ struct SiblingCosts {
   int64_t narrowest = 64;   ///< bytes of a slot's rows: shorter ones are as many requests as longer ones
 };
 
+/// Launches beside each other (Beside.cpp).
+struct BesideCosts {
+  double least = 1;   ///< microseconds that one launch must save,
+  double part = 0.03; ///< and of the time apart so much: 1024×4096 by 4096 and 2 × 1024 gains by 6 %, 4096 rows lose by 1 % (an H100)
+};
+
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
   int64_t manyRounds = 16;             ///< of the device, from which three warpgroups gain: 0.7 to 1.5 % in 21, -2 % in 3
@@ -236,6 +242,7 @@ struct TargetCosts {
   MergingCosts merging;
   ChainCosts chains;
   SiblingCosts siblings;
+  BesideCosts beside;
   WarpgroupCosts warpgroups;
   CoresCosts cores;
   CopyCosts copies;

@@ -156,6 +156,8 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       if (cluster > 1) // of more blocks than multiprocessors too
         atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
       launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
+      if (auto records = k->getAttrOfType<IntegerAttr>("records")) // each has a block (cu-join)
+        launch.grid = SizeExpr::binary(SizeTerm::Max, launch.grid, SizeExpr(records.getInt()));
     }
     if (cluster > 1)
       launch.grid = launch.grid * SizeExpr(cluster);
@@ -163,7 +165,7 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       return failure();
     launch.block = k.getThreads();
     launch.cluster = k.getCluster();
-    launch.dependent = llvm::any_of(k.getBlock(), llvm::IsaPred<cu::LaunchWaitOp>);
+    launch.dependent = k.walk([](cu::LaunchWaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
     launch.sharedBytes = int64_t(k.getSharedBytes());
     launch.schedule = k.getSchedule().str();
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {

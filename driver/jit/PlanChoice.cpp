@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/PlanKernel.h"
+#include "passes/plan/Beside.h"
 #include "passes/plan/RankedPlans.h"
 #include "support/ArtifactJson.h"
 
@@ -96,13 +97,23 @@ private:
       if (!planned.ok())
         return planned.status();
       const std::vector<te::LaunchPlan> &launches = planned->plan.launches;
-      if (launches.size() != variant.launches.size())
-        return absl::InternalError("the plan has other launches than the kernel");
-      for (size_t i = 0; i < variant.launches.size(); ++i) {
+      size_t launch = 0; // the one that record i runs in
+      for (size_t i = 0; i < launches.size(); ++i) {
+        launch += i > 0 && !launches[i].beside;
         const te::LaunchPlan &l = launches[i];
-        Slowness why = slownessOf(code, variant.launches[i].entry);
-        if (why.weight() > 0 && !te::isScheduledFromOutside(planned->kernel, options_.target, l.name))
-          slow_.push_back({l.name, std::move(why), te::rankBehind(planned->kernel, l)});
+        if (launch >= variant.launches.size())
+          return absl::InternalError("the plan has other launches than the kernel");
+        Slowness why = slownessOf(code, variant.launches[launch].entry);
+        if (why.weight() <= 0 || te::isScheduledFromOutside(planned->kernel, options_.target, l.name))
+          continue;
+        std::vector<te::LaunchPlan> next = te::rankBehind(planned->kernel, l);
+        if (auto [first, end] = te::findLaunch(planned->plan, i); end > first + 1) { // apart, before anything else
+          if (!l.beside)
+            continue;
+          next = {l};
+          next.back().beside = 0;
+        }
+        slow_.push_back({l.name, std::move(why), std::move(next)});
       }
       for (SlowLaunch &s : slow_)
         for (const te::LaunchPlan &l : launches)

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "driver/compile/PlanKernel.h"
 #include "driver/jit/JitKernelImpl.h"
+#include "passes/plan/Beside.h"
 #include "passes/plan/LaunchTime.h"
 #include "passes/plan/RankedPlans.h"
 #include "support/Target.h"
@@ -35,9 +36,8 @@ std::string textOf(mlir::DictionaryAttr record) {
   return text;
 }
 
-TimeReport report(te::KernelOp kernel, const te::LaunchPlan &launch, const Target &target, const te::SizeFacts &likely) {
+TimeReport report(const std::optional<te::LaunchTime> &time) {
   TimeReport r;
-  std::optional<te::LaunchTime> time = te::timeOf(kernel, launch, target, likely);
   if (!time)
     return r;
   for (auto [name, us] : te::termsOf(*time))
@@ -45,6 +45,25 @@ TimeReport report(te::KernelOp kernel, const te::LaunchPlan &launch, const Targe
   r.bound = time->bound();
   r.us = time->total();
   r.waves = time->waves;
+  return r;
+}
+
+/// Of the launch that has records `first` to `end`, beside each other.
+LaunchReport reportTogether(te::KernelOp kernel, const te::KernelPlan &plan, size_t first, size_t end, const Target &target,
+                            const te::SizeFacts &likely) {
+  LaunchReport r;
+  llvm::SmallVector<te::LaunchTime> times;
+  for (size_t n = first; n < end; ++n) {
+    const te::LaunchPlan &l = plan.launches[n];
+    absl::StrAppend(&r.name, n > first ? ", " : "", l.name);
+    std::vector<std::string> reasons = te::describeReasons(kernel, plan, n);
+    r.reasons.insert(r.reasons.end(), reasons.begin(), reasons.end());
+    if (std::optional<te::LaunchTime> time = te::timeOf(kernel, l, target, likely))
+      times.push_back(*time);
+  }
+  llvm::SmallVector<int64_t> blocks;
+  if (times.size() == end - first)
+    r.chosen = report(te::timeTogether(times, target.smCount * plan.launches[first].minBlocks, blocks));
   return r;
 }
 
@@ -77,9 +96,14 @@ absl::StatusOr<std::vector<LaunchReport>> JitKernel::reportPlan(const std::strin
         te::SizeFacts likely{plan.sizeDiv, like};
         for (size_t i = 0; i < plan.launches.size(); ++i) {
           const te::LaunchPlan &l = plan.launches[i];
-          LaunchReport r{l.name, te::describeReasons(kernel, plan, i), report(kernel, l, *target, likely), {}};
+          if (size_t end = te::findLaunch(plan, i).second; end > i + 1) {
+            reports.push_back(reportTogether(kernel, plan, i, end, *target, likely));
+            i = end - 1;
+            continue;
+          }
+          LaunchReport r{l.name, te::describeReasons(kernel, plan, i), report(te::timeOf(kernel, l, *target, likely)), {}};
           for (const te::LaunchPlan &other : te::rankBehind(kernel, l)) {
-            TimeReport next = report(kernel, other, *target, likely);
+            TimeReport next = report(te::timeOf(kernel, other, *target, likely));
             next.plan = textOf(te::recordOf(kernel.getContext(), other, l));
             if (r.next.empty())
               r.next.push_back(std::move(next));

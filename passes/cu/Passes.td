@@ -164,4 +164,26 @@ def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
   let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
 }
 
+def CuJoin : Pass<"cu-join", "::mlir::ModuleOp"> {
+  let summary = "Make one kernel of those that run beside each other";
+  let description = [{
+    A kernel with an attribute `beside` runs in the launch of the one before it: other blocks have its tiles. The pass makes one
+    kernel of them, whose blocks branch by their number:
+
+        if (block < own) { .. } else { .. }      own = tiles of the first kernel
+
+    In a branch blocks are counted from its first one, and are as many as are its own. Where blocks stay for several tiles
+    (`persistent`), and there are fewer than tiles, `beside` of 1024 are the kernel's own, and the first kernel has those that are
+    left. Each has at least one. Arguments of the same source are one; shared memory is that of the kernel with most, since no block
+    has both.
+
+    *Runs last, because* what one kernel is made of concerns no other. Postcondition: no `beside`; `records` of a joined kernel is how
+    many it has in it.
+
+    Not tried: kernels of different threads, clusters or blocks a multiprocessor, which te-plan does not ask for. Numeric effect:
+    none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif

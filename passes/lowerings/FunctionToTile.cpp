@@ -10,6 +10,7 @@
 #include "passes/analysis/Memories.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
+#include "passes/plan/Beside.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;
@@ -67,28 +68,6 @@ bool LaunchEmitter::isStored(Value v) {
       user = user->getParentOp();
     return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || user->getOperands().size();
   });
-}
-
-bool LaunchEmitter::isApartFrom(const LaunchPlan &before) {
-  struct Memory {
-    DenseSet<int64_t> read, written; ///< sources
-  };
-  auto memoryOf = [&](const LaunchPlan &l) {
-    Memory m;
-    for (int64_t ordinal : l.ops) {
-      ops_[ordinal]->walk([&](Operation *inner) {
-        for (Value v : inner->getOperands())
-          if (isa<RankedTensorType>(v.getType()))
-            m.read.insert(buffers_.sourceOf(v));
-      });
-      for (Value result : ops_[ordinal]->getResults())
-        m.written.insert(buffers_.sourceOf(result));
-    }
-    return m;
-  };
-  Memory own = memoryOf(l_), other = memoryOf(before);
-  auto isOwn = [&](int64_t source) { return own.read.contains(source) || own.written.contains(source); };
-  return llvm::none_of(other.written, isOwn) && llvm::none_of(other.read, [&](int64_t source) { return own.written.contains(source); });
 }
 
 LogicalResult LaunchEmitter::makeFunction(unsigned number) {
@@ -161,10 +140,12 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     shapes.push_back(t.shape);
     sources.push_back(t.source);
   }
-  bool waitsLast =
-      l_.dependent && lookBack.empty() &&
-      llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number), [&](const LaunchPlan &before) { return isApartFrom(before); });
-  bool followed = number + 1 < plan_.launches.size() && plan_.launches[number + 1].dependent;
+  auto sourceOf = [&](Value v) { return buffers_.sourceOf(v); };
+  bool waitsLast = l_.dependent && lookBack.empty() &&
+                   llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number),
+                                [&](const LaunchPlan &before) { return areApart(l_, before, ops_, sourceOf); });
+  size_t next = findLaunch(plan_, number).second;
+  bool followed = next < plan_.launches.size() && plan_.launches[next].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
   func_ =
       tile::FuncOp::create(b_, te::getScheduleLoc(cu::unnamed(loc), kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),

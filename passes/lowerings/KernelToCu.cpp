@@ -90,8 +90,9 @@ void FunctionLowering::makeKernel() {
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
   kernel_.setTarget(func_.getTarget());
-  if (auto k = func_->getAttr("kernel"))
-    kernel_->setAttr("kernel", k);
+  for (StringRef key : {"kernel", "beside"})
+    if (Attribute a = func_->getAttr(key))
+      kernel_->setAttr(key, a);
   Block &block = kernel_.getBody().emplaceBlock();
   for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
     Type type = arg.getType();

@@ -58,8 +58,6 @@ private:
   bool isMember(mlir::Value v);
   /// A result that someone outside this launch wants.
   bool isStored(mlir::Value v);
-  /// Whether this launch writes nothing that `before` reads or writes, and reads nothing that it writes.
-  bool isApartFrom(const te::LaunchPlan &before);
   mlir::LogicalResult makeFunction(unsigned number);
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
   /// Returns the tile's number. Where tiles come in pairs that is the pair's, and `half` says which of the two it is.

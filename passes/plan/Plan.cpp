@@ -11,6 +11,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
+#include "passes/plan/Beside.h"
 #include "passes/plan/Scheduler.h"
 #include "passes/plan/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"
@@ -266,7 +267,8 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       if (n >= 0)
         like[i] = n;
     FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target);
-    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, {plan.sizeDiv, like}, plan)))
+    if (failed(schedule) || failed(scheduleLaunches(kernel, *found, schedule->merge, {plan.sizeDiv, like}, plan)) ||
+        failed(joinLaunches(kernel, *found, schedule->merge, {plan.sizeDiv, like}, plan)))
       return signalPassFailure();
     for (LaunchPlan &l : plan.launches)
       if (l.cluster > found->cluster) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/PlanAttr.h"
 
+#include "passes/plan/Beside.h"
 #include "passes/plan/Legality.h"
 
 #include "ir/te/Scan.h"
@@ -278,7 +279,7 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
       return kernel.emitOpError() << "plan of launch '" << l.name << "': no launch before it that it could depend on";
     plan.launches.push_back(std::move(l));
   }
-  if (failed(checkOrder(kernel, plan, ops)))
+  if (failed(checkOrder(kernel, plan, ops)) || failed(checkBeside(kernel, plan)))
     return failure();
   return plan;
 }

@@ -64,6 +64,9 @@ struct LaunchPlan {
   int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
   int64_t ahead = 0;   ///< rounds of a walk (a scan in order) whose loads are made together, while as many before them are worked in
   int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
+  /// Not 0: the tiles are those of other blocks of the launch before it, in 1024 so many where there are fewer blocks than tiles
+  /// (Beside.h).
+  int64_t beside = 0;
 };
 
 /// The launch index along which the statements of `l` are scans, or are computed from scans: the block walks it from
@@ -96,6 +99,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"tallies", &LaunchPlan::tallies, 0, 32},
     {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
     {"ahead", &LaunchPlan::ahead, 0, 32},
+    {"beside", &LaunchPlan::beside, 0, 1023},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
@@ -111,7 +115,8 @@ inline bool isLeftOut(const ScheduleFlag &f, const LaunchPlan &l) {
   return llvm::is_contained(few, f.field) && !(l.*f.field);
 }
 inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {
-  return (n.field == &LaunchPlan::tallies || n.field == &LaunchPlan::producerRegisters || n.field == &LaunchPlan::ahead) && !(l.*n.field);
+  return llvm::is_contained({&LaunchPlan::tallies, &LaunchPlan::producerRegisters, &LaunchPlan::ahead, &LaunchPlan::beside}, n.field) &&
+         !(l.*n.field);
 }
 
 struct KernelPlan {

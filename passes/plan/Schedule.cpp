@@ -177,6 +177,13 @@ StringRef getScheduledUnit(KernelOp kernel, StringRef target, StringRef launch) 
   return unit;
 }
 
+bool isInSchedule(KernelOp kernel, StringRef target, StringRef launch, StringRef key) {
+  return llvm::any_of(recordsOf(kernel), [&](DictionaryAttr record) {
+    return record && textOf(record, "launch") == launch && llvm::is_contained({StringRef(), target}, textOf(record, "target")) &&
+           record.contains(key);
+  });
+}
+
 llvm::BitVector findUntiled(KernelOp kernel, const LaunchPlan &l) {
   llvm::BitVector untiled(l.indices.size());
   SmallVector<Operation *> ops = getDomainOps(kernel);

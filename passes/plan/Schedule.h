@@ -13,6 +13,9 @@ namespace kernelc::te {
 /// diagnostic on a key, an index or a value that means nothing.
 mlir::LogicalResult applySchedule(KernelOp kernel, llvm::StringRef target, LaunchPlan &launch);
 
+/// Whether the attribute says anything of that field of launch `launch`.
+bool isInSchedule(KernelOp kernel, llvm::StringRef target, llvm::StringRef launch, llvm::StringRef key);
+
 /// The unit that the attribute gives launch `launch`, for which the cost model then fills in what it does not say; empty
 /// where it leaves the choice.
 llvm::StringRef getScheduledUnit(KernelOp kernel, llvm::StringRef target, llvm::StringRef launch);

@@ -342,7 +342,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     quarters of the multiprocessors idle; on CUDA cores also where its tiles fill one wave and little of a second
     one, and waves with the parts' bytes take less time. If warpgroups compute it, tensor copies can bring its rows, and
     the target's rates are known (`partRates`), the number of parts is the one that takes the least time
-    by `PartCost.h`.
+    by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
+    may run beside it.
 
     A reduction over many short rows of what each row is reduced to (a mean of log-sum-exps) is cut together with
     the rows' statements, whose index gets the parts' digits (`RowParts.h`):

@@ -119,7 +119,7 @@ private:
     if (!product)
       return partsOf(op, points, int64_t(thin), lengths);
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
-      return partsOfFedProduct(*fed, *product, divisor);
+      return partsOfFedProduct(r, *fed, *product, divisor);
     return partsOfProduct(r, *product, lengths[0], divisor);
   }
 
@@ -248,10 +248,44 @@ private:
     return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
   }
 
+  /// What a statement is computed from.
+  static void findSources(Operation *op, llvm::SmallPtrSetImpl<Operation *> &sources) {
+    op->walk([&](ReadOp read) {
+      if (Operation *producer = read.getTensor().getDefiningOp(); producer && sources.insert(producer).second)
+        findSources(producer, sources);
+    });
+  }
+
+  /// A product with as many columns as it and those have that may run beside it (Beside.h): they need nothing of each other.
+  FedProduct withOthers(ReduceOp reduce, FedProduct p) {
+    auto workOf = [](const FedProduct &f) { return double(f.batch) * double(f.m) * double(f.n) * double(f.k) * double(f.inner); };
+    double own = workOf(p), all = own;
+    llvm::SmallPtrSet<Operation *, 16> sources;
+    findSources(reduce, sources);
+    for (auto other : kernel_.getBlock().getOps<ReduceOp>()) {
+      if (other == reduce || sources.contains(other))
+        continue;
+      std::optional<Contraction> c = findContraction(other);
+      SmallVector<int64_t> lengths;
+      for (unsigned d = other.getNumParallel(); c && d < other.getNumDims(); ++d)
+        lengths.push_back(knownMax(other.getExtents().getResult(d), facts_));
+      if (!c || llvm::any_of(lengths, [](int64_t n) { return n <= 0; }) || isChained(other, target_, facts_))
+        continue;
+      std::optional<FedProduct> fed = findFedProduct(other, *c, lengths);
+      llvm::SmallPtrSet<Operation *, 16> others;
+      findSources(other, others);
+      if (fed && fed->m > 0 && fed->n > 0 && fed->batch > 0 && !others.contains(reduce))
+        all += workOf(*fed);
+    }
+    p.n = int64_t(std::min(double(p.n) * all / own, 1e9));
+    return p;
+  }
+
   /// What the parts take decides.
-  Parts partsOfFedProduct(const FedProduct &p, const Contraction &c, int64_t divisor) {
+  Parts partsOfFedProduct(ReduceOp reduce, const FedProduct &p, const Contraction &c, int64_t divisor) {
     auto isEqual = [&](int64_t chunk) { return divisor % chunk == 0; };
-    int64_t chunk = bestChunk(p, target_, [&](int64_t chunk) { return isEqual(chunk) || canEndEarly(c); });
+    FedProduct all = withOthers(reduce, p);
+    int64_t chunk = bestChunk(all, target_, [&](int64_t chunk) { return isEqual(chunk) || canEndEarly(c); });
     return chunk < p.k ? Parts{0, chunk, /*lastIsShorter=*/!isEqual(chunk)} : Parts();
   }
 

@@ -27,7 +27,8 @@ std::vector<int64_t> valuesOf(llvm::StringRef key) {
                                                                       {"promote", {0, 32, 64, 128}},
                                                                       {"clamp", {0, 1, 4, 16}},
                                                                       {"in_flight", {1, 2, 2, 3}},
-                                                                      {"ahead", {0, 2, 3, 4, 8}}};
+                                                                      {"ahead", {0, 2, 3, 4, 8}},
+                                                                      {"beside", {0, 300, 700}}};
   auto known = kValues.find(key.str());
   return known == kValues.end() ? std::vector<int64_t>() : known->second;
 }
