@@ -73,6 +73,11 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
+  // What is walked is one index, however it was written.
+  TeJoinDigitsOptions pages;
+  pages.sizeDiv = options.sizeDiv;
+  pages.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
   // As sums over all points, which are split like others.
   TeSortScattersOptions scatters;
   scatters.fewRows = true;

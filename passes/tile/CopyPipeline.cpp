@@ -210,8 +210,7 @@ private:
           SmallVector<Value> offsets;
           for (Value o : s.direct.getOffsets())
             offsets.push_back(mapping.lookupOrDefault(o));
-          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(), false,
-                             s.direct.getMask(), s.direct.getBounds(), /*rounded=*/false, s.direct.getStreaming());
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct, offsets, Value());
         } else {
           RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
         }
