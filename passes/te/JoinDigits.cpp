@@ -196,7 +196,8 @@ private:
         return false;
       if (!llvm::is_contained(readers_, reduce))
         readers_.push_back(reduce);
-      isFactor |= findContraction(reduce).has_value();
+      // (A condition that compares digits of a size may keep it from being a contraction until they are one.)
+      isFactor |= reduce.getKind() == Combiner::Sum && reduce.getYield().getValues()[0].getDefiningOp<arith::MulFOp>();
     }
     return isFactor;
   }

@@ -49,7 +49,8 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     window. After this pass a tensor exists only where it is reduced, returned, or read
     outside its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and
-    subexpressions merge by CSE afterwards.
+    subexpressions merge by CSE afterwards. Subscripts that are index arithmetic become part of the map; a division by a size in a
+    body over a multiple of it needs no care of zero, since there is no point then.
 
     Postcondition: no `te.read` in bounds of a plain `te.compute`, unless the bodies together
     would have more than 1024 operations.

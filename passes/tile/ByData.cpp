@@ -86,7 +86,8 @@ public:
       return offset;
     if (Value done = moved_.lookup(offset))
       return done;
-    return moved_[offset] = ApplyOp::create(b_, loc_, b_.getIndexType(), AffineMap::get(1, symbols_, b_.getAffineDimExpr(0) + first_), offset);
+    return moved_[offset] =
+               ApplyOp::create(b_, loc_, b_.getIndexType(), AffineMap::get(1, symbols_, b_.getAffineDimExpr(0) + first_), offset);
   }
 
 private:
