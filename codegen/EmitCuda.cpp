@@ -494,7 +494,9 @@ void Emitter::emitOp(Operation *op) {
           return;
         }
         use(name);
-        line(name + "(" + address(o.getAcc(), o.getAccIndices()) + ", " + address(o.getA(), o.getAIndices()) + ", " +
+        std::string a = address(o.getA(), o.getAIndices());
+        bool isWords = cast<MemRefType>(o.getA().getType()).getElementTypeBitWidth() == 32; // else what another product left
+        line(name + "(" + address(o.getAcc(), o.getAccIndices()) + ", " + (isWords ? a : "(const unsigned *)(" + a + ")") + ", " +
              address(o.getB(), o.getBIndices()) + ");");
       })
       .Case<memref::AllocaOp>([&](memref::AllocaOp o) {

@@ -59,7 +59,7 @@ static std::optional<IntegerSet> withoutEnds(const Summation &sum, Value factor,
 LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) {
     SmallVector<int64_t, 4> indices = llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; });
-    if (l_.unit == "wgmma") // slots have them in the launch's order, whatever the statement's is
+    if (l_.unit == "wgmma" || !l_.loops.empty()) // slots and chains have them in the launch's order, whatever the statement's is
       llvm::sort(indices);
     return indices;
   };
