@@ -868,6 +868,80 @@ class Cascade(Workload):
         return {"cudnn": by(SDPBackend.CUDNN_ATTENTION), "flash": by(SDPBackend.FLASH_ATTENTION)}
 
 
+class Paged(Workload):
+    """Decoding with keys and values in pages, which lie anywhere. Peers: cuDNN on keys that lie in a row (no table), the same behind a gather,
+    and FlexAttention with its own table of pages."""
+    file, kernel, bound, tolerance = os.path.join(KERNELS, "cascades.kc"), "paged", "memory", 2e-2
+
+    def __init__(self, b, g, r, t, page, d):
+        self.shape = b, g, r, t, page, d
+        self.name = f"paged {'x'.join(map(str, self.shape))} bf16"
+
+    def inputs(self, device, scale):
+        b, g, r, t, page, d = self.shape
+        pages = max(1, t // scale // page)
+        make = lambda *shape: torch.randn(*shape, device=device).to(torch.bfloat16)
+        table = torch.randperm(b * pages, device=device).to(torch.int32).reshape(b, pages)
+        k, v = (make(b * pages, page, g, d) for _ in range(2))
+        return make(b, g, r, d), k, v, table, torch.full((b,), pages * page, dtype=torch.int32, device=device)
+
+    @staticmethod
+    def gathered(x, table):
+        return x[table.long()].flatten(1, 2).transpose(1, 2)  # [B, G, T, D]
+
+    def torch(self, q, k, v, table, n):
+        return F.scaled_dot_product_attention(q, self.gathered(k, table), self.gathered(v, table))
+
+    def expected(self, q, k, v, table, n):
+        return torch.cat([F.scaled_dot_product_attention(q[b:b + 1].double(), *(self.gathered(x, table[b:b + 1]).double() for x in (k, v)))
+                          for b in range(q.shape[0])])
+
+    def flops(self, q, k, *rest):
+        return 4 * q.shape[2] * k.numel()
+
+    def output_bytes(self, q, *rest):
+        return 2 * q.numel()
+
+    def peers(self, device):
+        if device.type != "cuda":
+            return {}
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        def dense(q, k, v, table, n):
+            rows = self.gathered(k, table).contiguous(), self.gathered(v, table).contiguous()
+
+            def run():
+                with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                    return F.scaled_dot_product_attention(q, *rows)
+            return run
+
+        def behind_gather(q, k, v, table, n):
+            def run():
+                with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                    return F.scaled_dot_product_attention(q, self.gathered(k, table), self.gathered(v, table))
+            return run
+
+        def flex(q, k, v, table, n):
+            from torch.nn.attention.experimental._paged_attention import PagedAttention
+            from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+            b, g, r, t, page, d = self.shape
+            size = max(page, 128)
+            cache = [x.transpose(1, 2).contiguous().transpose(0, 1).reshape(1, g, -1, d) for x in (k, v)]
+            if page != size:
+                raise NotImplementedError("pages of at least 128")
+            paged = PagedAttention(k.shape[0], page, b, device=q.device.type)
+            paged.page_table = torch.full_like(paged.page_table, -1)
+            paged.page_table[:, :table.shape[1]] = table
+            paged.physical_to_logical = torch.full_like(paged.physical_to_logical, -1)
+            for i in range(b):
+                paged.physical_to_logical[i, table[i].long()] = torch.arange(table.shape[1], device=q.device)
+            mask = create_block_mask(lambda b, h, i, j: j >= 0, b, 1, r, table.shape[1] * page, device=q.device, BLOCK_SIZE=(128, page))
+            mask = paged.convert_logical_block_mask(mask)
+            call = torch.compile(flex_attention, dynamic=False)
+            return lambda: call(q, *cache, block_mask=mask)
+        return {"cudnn, no table": dense, "gather, cudnn": behind_gather, "flex": flex}
+
+
 class Scan(Workload):
     """Sums up to each element, along rows or of one long row."""
     file, tolerance = os.path.join(KERNELS, "scans.kc"), 1e-3
@@ -975,5 +1049,5 @@ WORKLOADS = [
     Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
     AttentionBackward(64, 4096, 128), AttentionBackward(1, 1024, 128), AttentionBackward(128, 4096, 64),
     Cascade("lce", 8192, 4096, 50257), Cascade("sinks", 4, 16, 4096, 128), Cascade("two_scores", 4, 16, 4096, 128, 64),
-    Cascade("decode", 32, 8, 4, 8192, 128),
+    Cascade("decode", 32, 8, 4, 8192, 128), *(Paged(32, 8, 4, 8192, page, 128) for page in (16, 64, 128)),
 ]

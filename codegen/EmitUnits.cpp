@@ -36,8 +36,10 @@ bool Emitter::emitWarpUnit(Operation *op) {
         return true;
       })
       .Case<cu::MmaOp>([&](cu::MmaOp o) {
+        std::string a = address(o.getA(), o.getAIndices());
+        bool isWords = cast<MemRefType>(o.getA().getType()).getElementTypeBitWidth() == 32; // else what another product left
         callHelper(o, "kc_mma_" + o.getShape(),
-                   address(o.getAcc(), o.getAccIndices()) + ", " + address(o.getA(), o.getAIndices()) + ", " +
+                   address(o.getAcc(), o.getAccIndices()) + ", " + (isWords ? a : "(const unsigned *)(" + a + ")") + ", " +
                        address(o.getB(), o.getBIndices()),
                    " of shape " + o.getShape());
         return true;

@@ -67,12 +67,19 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // As two operands each, and of types by which the plan chooses units.
   pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
+  TeJoinDigitsOptions pages;
+  pages.sizeDiv = options.sizeDiv;
+  pages.sizeMax = options.sizeMax;
+  // What masks compare is one index where it was written as two; te-split parts it again, for products that stay alone.
+  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
   // Masks have reached the reductions they mask; what follows reads domains.
   pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
   pm.addNestedPass<te::KernelOp>(createTeScan());
   TeSplitOptions digits;
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
+  // What is walked is one index again, or for the first time.
+  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
   // As sums over all points, which are split like others.
   TeSortScattersOptions scatters;
   scatters.fewRows = true;

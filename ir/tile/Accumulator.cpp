@@ -74,6 +74,13 @@ AccumulatorShape wgmmaShape(int64_t m, int64_t n, int64_t warps, const RowOrder 
   return s;
 }
 
+/// 16 rows a warp with all columns: its results lie as a first operand's fragments do.
+AccumulatorShape wholeRows(int64_t m, int64_t n, int64_t warps) {
+  AccumulatorShape s = wgmmaShape(m, n, warps, RowOrder());
+  s.warpM = 16;
+  return s;
+}
+
 AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, const Runs &b) {
   constexpr int64_t kMost = 4; // neighbours of one thread
   int64_t vectorM = std::min({kMost, a.outer, m}), vectorN = std::min({kMost, b.outer, n});
@@ -155,9 +162,10 @@ AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, in
 
 AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b,
                                   const RowOrder &rows) {
-  return unit == "wgmma" ? wgmmaShape(m, n, warps, rows)
-         : unit == "mma" ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
-                         : simtShape(m, n, warps, a.runs, b.runs);
+  return unit == "wgmma"               ? wgmmaShape(m, n, warps, rows)
+         : unit == "mma" && rows.whole ? wholeRows(m, n, warps)
+         : unit == "mma"               ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
+                                       : simtShape(m, n, warps, a.runs, b.runs);
 }
 
 } // namespace kernelc::tile

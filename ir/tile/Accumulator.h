@@ -47,6 +47,7 @@ Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes
 struct RowOrder {
   int64_t pair = 8; ///< from a thread's one row to the other
   Digits lane = {{0, 1, 8}}, warp = {{0, 16, 4}};
+  bool whole = false; ///< mma: a warp has whole rows, 16 of them, as a product that takes another's results from registers needs them
 };
 
 /// For a first operand of words that threads take from slots whose rows run along the product's: pairs are neighbours, loaded at

@@ -183,7 +183,17 @@ private:
         .Case([&](RingCopyOp copy) {
           if (copy.getChannel() && copy.getChannel().getType().getSlots() != copy.getRing().getType().getSlots())
             return LogicalResult(copy.emitOpError() << "[C11] signals a channel of other slots than the ring's");
-          return failed(checkAccess(copy, copy.getBase(), copy.getOffsets(), copy.getMap(), 0, copy.getRing().getType().getElementType()))
+          int64_t byData = int64_t(copy.getMap().getNumDims()) - int64_t(copy.getOffsets().size()), given = copy.getIndices().size();
+          bool isWhole = byData > 0 ? given > 0 && given % byData == 0 && (copy.getAlong() ? given > byData : given == byData)
+                                    : given == 0 && !copy.getAlong();
+          if (!isWhole || (given && !copy.getChannel()))
+            return LogicalResult(copy.emitOpError() << "[C1] has " << given << " indices for " << byData << " subscripts by data"
+                                                    << (copy.getChannel() ? "" : " and no channel"));
+          if (copy.getAlong() && (failed(checkDims(copy, int64_t(*copy.getAlong()))) ||
+                                  copy.getRing().getType().getShape()[*copy.getAlong()] % (given / byData)))
+            return LogicalResult(copy.emitOpError() << "[C1] cuts its box into " << given / byData << " pieces that are not alike");
+          return failed(
+                     checkAccess(copy, copy.getBase(), copy.getOffsets(), copy.getMap(), byData, copy.getRing().getType().getElementType()))
                      ? failure()
                      : checkDims(copy, copy.getMask());
         })

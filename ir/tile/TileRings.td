@@ -86,16 +86,37 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     `tile.async_wait` that covers it, and a `tile.barrier`. `rounded`: elements are f32 and
     arrive rounded to tf32 (only with a channel). `streaming` is as in `tile.load`, and asks
     for nothing where a copy without registers is cp.async.
+
+    `indices` are what data says of subscripts: dims of `map` behind the launch's indices. Where they are several
+    times as many as these dims, the box comes in pieces along `along`, of equal numbers of points, each with
+    subscripts of its own (pages of a table).
+
+    Constraints:
+    - [C1] `indices` are a multiple of the dims that `map` has behind the launch's indices, as many as these without `along`; they need a
+      channel.
+
+    ```mlir
+    tile.ring_copy %ring at %n from %pages[%b0, %j0, %d0] map affine_map<(d0, d1, d2, d3) -> (d3, d1 mod 64, d2)>
+        indices [%p0, %p1] along 1 signal %channel : !tile.channel<slots 2, reader 128>
+        : !tile.ring<[1, 128, 64] x bf16, slots 2, contiguous 2>, memref<?x?x?xbf16>
+    ```
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, AnyMemRef:$base, AffineMapAttr:$map,
-    Variadic<Index>:$offsets, Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
+    Variadic<Index>:$offsets, Variadic<Index>:$indices, OptionalAttr<I64Attr>:$along,
+    Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
     DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded,
     UnitAttr:$streaming);
   let assemblyFormat = [{
-    $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
+    $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`indices` `[` $indices^ `]`)? (`along` $along^)?
+    (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
     `:` type($ring) `,` type($base)
   }];
+  let builders = [OpBuilder<(ins "mlir::Value":$ring, "mlir::Value":$number, "LoadOp":$load, "mlir::ValueRange":$offsets,
+    "mlir::Value":$channel), [{
+    build($_builder, $_state, ring, number, load.getBase(), load.getMap(), offsets, mlir::ValueRange(), mlir::IntegerAttr(), channel,
+          /*multicast=*/false, load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming());
+  }]>];
 }
 
 def Tile_RingStoreOp : Tile_Op<"ring_store", [MemoryEffects<[MemWrite]>]> {

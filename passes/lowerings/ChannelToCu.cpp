@@ -199,16 +199,13 @@ static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blo
   return box.panels % blocks ? takeRows(c, box, ring, blocks, rank, loc) : takePanels(c, box, ring, blocks, rank, loc);
 }
 
-/// The copies that make up `box`, the part `share` of what slot `number` holds:
+/// The copies that make up `box`, the part `share` of what slot `number` holds from offsets `at` on (and what data says behind them):
 /// `visit(coordinates, first element)`.
 static void forEachPanel(ThreadCode &c, Value base, const Box &box, const Share &share, tile::RingType ring, Value number,
-                         OperandRange offsets, Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
+                         ArrayRef<Value> at, Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
   SlotAddress address(c, ring, loc);
   const tile::SlotLayout &slot = address.layout();
   Value start = address.slotStart(number);
-  SmallVector<Value> at;
-  for (Value o : offsets)
-    at.push_back(c.scalars.lookup(o));
   SmallVector<Value> whole;
   for (AffineExpr e : box.starts)
     whole.push_back(c.expand(e, at, c.named(cu::findName(base.getLoc()) + "_start", loc)));
@@ -239,7 +236,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
   ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] {
-    forEachPanel(c, op.getBase(), *box, share, ring, c.scalars.lookup(op.getNumber()), op.getOffsets(), loc,
+    forEachPanel(c, op.getBase(), *box, share, ring, c.scalars.lookup(op.getNumber()), c.scalarsOf(op.getOffsets()), loc,
                  [&](ArrayRef<Value> coordinates, Value from) {
                    cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
                  });
@@ -263,13 +260,25 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Value number = c.scalars.lookup(op.getNumber());
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
   int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
+  tile::SlotLayout slot = SlotAddress::layoutOf(ring);
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
   Value map =
       addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
-  forEachPanel(c, op.getBase(), *box, share, ring, number, op.getOffsets(), loc, [&](ArrayRef<Value> coordinates, Value to) {
-    cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
-                          blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, op.getStreaming());
-  });
+  const Pieces &pieces = box->pieces;
+  SmallVector<Value> byData = c.scalarsOf(op.getIndices());
+  size_t each = byData.size() / pieces.count;
+  for (int64_t piece = 0; piece < pieces.count; ++piece) {
+    SmallVector<Value> from = c.scalarsOf(op.getOffsets());
+    if (piece) {
+      from[pieces.along] = c.add(from[pieces.along], c.index(piece * pieces.points, loc), loc);
+      share.element = c.index(piece * slot.rows / pieces.count * slot.width, loc);
+    }
+    llvm::append_range(from, ArrayRef(byData).slice(piece * each, each));
+    forEachPanel(c, op.getBase(), *box, share, ring, number, from, loc, [&](ArrayRef<Value> coordinates, Value to) {
+      cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
+                            blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, op.getStreaming());
+    });
+  }
 }
 
 } // namespace kernelc

@@ -3,6 +3,7 @@
 #include "passes/lowerings/DotToCu.h"
 
 #include "passes/lowerings/DotLowering.h"
+#include "passes/tile/RegisterOperand.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -24,24 +25,28 @@ void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<
 }
 
 DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
-    : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(cast<tile::RingType>(op.getA().getType())),
-      bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_, loc_), bAddress_(c, bRing_, loc_) {
-  auto product = [&](tile::RingType ring, ArrayRef<int64_t> dims) {
+    : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(dyn_cast<tile::RingType>(op.getA().getType())),
+      bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_ ? aRing_ : bRing_, loc_), bAddress_(c, bRing_, loc_) {
+  auto product = [&](ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
     int64_t p = 1;
     for (int64_t d : dims)
-      p *= ring.getShape()[d];
+      p *= shape[d];
     return p;
   };
-  m_ = product(aRing_, op.getM());
-  n_ = product(bRing_, op.getN());
-  k_ = product(aRing_, op.getK());
+  m_ = product(aRing_ ? aRing_.getShape() : cast<RankedTensorType>(op.getA().getType()).getShape(), op.getM());
+  n_ = product(bRing_.getShape(), op.getN());
+  k_ = product(bRing_.getShape(), op.getK());
   auto supply = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
     return tile::supplyOf(ring.getShape(), ring.getContiguous(), bytesOf(ring.getElementType()), outer, op.getK());
   };
-  aSupply_ = supply(aRing_, op.getM());
+  if (aRing_)
+    aSupply_ = supply(aRing_, op.getM());
   bSupply_ = supply(bRing_, op.getN());
-  shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aSupply_, bSupply_);
-  aStart_ = aAddress_.slotStart(c.scalars.lookup(op.getNumberOfA()));
+  tile::RowOrder rows;
+  rows.whole = takesRegisters(c.func);
+  shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aSupply_, bSupply_, rows);
+  if (aRing_)
+    aStart_ = aAddress_.slotStart(c.scalars.lookup(op.getNumberOfA()));
   bStart_ = bAddress_.slotStart(c.scalars.lookup(op.getNumber()));
   // Where this thread's part of the accumulator starts.
   warpM_ = start('m', shape_.warp, c_.warp(loc_), "warp_row");

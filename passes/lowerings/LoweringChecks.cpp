@@ -78,7 +78,7 @@ LogicalResult checkDot(FuncOp func, DotOp dot) {
   bool wgmma = func.getUnit() == "wgmma", simt = func.getUnit() == "simt";
   if (!simt && !dot.isProduct())
     return dot.emitOpError() << "has a term of its own, which unit " << func.getUnit() << " does not compute; use the unit simt";
-  if (!isa<RingType>(dot.getB().getType()) || (!wgmma && !isa<RingType>(dot.getA().getType())))
+  if (!isa<RingType>(dot.getB().getType()) || (simt && !isa<RingType>(dot.getA().getType())))
     return dot.emitOpError() << "has an operand in registers that unit " << func.getUnit() << " takes from a slot; run tile-pipeline first";
   Type a = elementOf(dot.getA()), b = elementOf(dot.getB());
   unsigned bits = a.getIntOrFloatBitWidth();

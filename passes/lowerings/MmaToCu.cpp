@@ -9,7 +9,7 @@ namespace kernelc {
 using tile::Fetch;
 
 std::string DotLowering::mmaShape() {
-  Type t = aRing_.getElementType();
+  Type t = aRing_ ? aRing_.getElementType() : cast<RankedTensorType>(op_.getA().getType()).getElementType();
   if (t.isF32())
     return "m16n8k8_tf32";
   auto f8 = [](Type t) { return isa<Float8E4M3FNType>(t) ? "e4m3" : "e5m2"; };
@@ -24,7 +24,7 @@ std::string DotLowering::mmaShape() {
 void DotLowering::runMma() {
   OpBuilder::InsertionGuard guard(b_);
   int64_t mReps = shape_.warpM / 16, nPairs = shape_.warpN / 16;
-  int64_t bytes = bytesOf(aRing_.getElementType()), half = 16 / bytes, kStep = 32 / bytes;
+  int64_t bytes = bytesOf(bRing_.getElementType()), half = 16 / bytes, kStep = 32 / bytes;
   Value lane = c_.lane(loc_);
   auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
   auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
@@ -61,7 +61,8 @@ void DotLowering::runMma() {
   Type word = b_.getIntegerType(32, /*isSigned=*/false);
   // Two sets of fragments: those of the next step of k load while these multiply.
   int64_t sets = k_ > kStep ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
-  Value aFragments = c_.allocate(sets * aSet, word, named("a_frag"));
+  // (of one in registers all there are, 16 rows by all of k)
+  Value aFragments = aRing_ ? c_.allocate(sets * aSet, word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
   Value bFragments = c_.allocate(sets * bSet, word, named("b_frag"));
   // Four registers element by element: register j holds row lane / 4 (+ 8 by bit
   // `rowBit` of j) and the lane's word of a half of K (by the other bit).
@@ -90,9 +91,9 @@ void DotLowering::runMma() {
     cu::DealBytesOp::create(b_, loc_, fragments, reg(x), reg(y));
     cu::DealBytesOp::create(b_, loc_, fragments, reg(u), reg(v));
   };
-  Value aSlots = c_.rings.lookup(op_.getA()), bSlots = c_.rings.lookup(op_.getB());
+  Value aSlots = aRing_ ? c_.rings.lookup(op_.getA()) : Value(), bSlots = c_.rings.lookup(op_.getB());
   auto load = [&](Value k, Value set) {
-    inLoop(mReps, "mi", [&](Value mi) {
+    auto loadA = [&](Value mi) {
       Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), named("row"));
       Value to = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), loc_);
       if (aSupply_.fetch == Fetch::Gather) {
@@ -105,7 +106,9 @@ void DotLowering::runMma() {
       }
       if (op_.getARounded())
         round(aFragments, to);
-    });
+    };
+    if (aRing_)
+      inLoop(mReps, "mi", loadA);
     inLoop(nPairs, "np", [&](Value np) {
       Value first = c_.add(warpN_, c_.mul(np, 16, loc_), named("column"));
       Value to = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(np, 4, loc_), loc_);
@@ -139,7 +142,8 @@ void DotLowering::runMma() {
   inLoop(mReps, "mi", [&](Value mi) {
     inLoop(nReps, "ni", [&](Value ni) {
       Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-      Value x = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg")),
+      Value x = aRing_ ? c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg"))
+                       : c_.mul(step, 16 / bytes, named("a_reg")),
             y = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(ni, 2, loc_), loc_);
       cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, shape);
     });

@@ -57,7 +57,12 @@ static std::optional<IntegerSet> withoutEnds(const Summation &sum, Value factor,
 }
 
 LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
-  auto indicesOf = [&](ArrayRef<unsigned> list) { return llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; }); };
+  auto indicesOf = [&](ArrayRef<unsigned> list) {
+    SmallVector<int64_t, 4> indices = llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; });
+    if (l_.unit == "wgmma" || !l_.loops.empty()) // slots and chains have them in the launch's order, whatever the statement's is
+      llvm::sort(indices);
+    return indices;
+  };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);

@@ -52,7 +52,10 @@ public:
   tile::FuncOp func;
   llvm::SmallVector<mlir::Value> sizes;             ///< per size, null where not passed
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< tile-level index and scalar values
-  llvm::DenseMap<mlir::Value, mlir::Value> bases;   ///< tensors → flat memrefs in global memory
+  llvm::SmallVector<mlir::Value> scalarsOf(mlir::ValueRange values) const {
+    return llvm::map_to_vector(values, [&](mlir::Value v) { return scalars.lookup(v); });
+  }
+  llvm::DenseMap<mlir::Value, mlir::Value> bases; ///< tensors → flat memrefs in global memory
   llvm::DenseMap<mlir::Value, RegTile> tiles;
   llvm::DenseMap<mlir::Value, mlir::Value> readAs; ///< broadcasts whose readers take the elements of another tile, where that has them
   llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes

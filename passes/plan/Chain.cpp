@@ -186,6 +186,12 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   return chain;
 }
 
+/// The columns that a tile can have. On mma.sync a warp has 16 rows, and of each column half a register, and as much of its operand.
+int64_t mostColumns(const Target &target) {
+  int64_t most = target.costs->chains.mostColumns;
+  return target.wgmma ? most : std::min<int64_t>(most, target.accumulatorRegisters);
+}
+
 /// Whether a tile can have all columns of the chain.
 bool hasFewColumns(Operation *statement, ProductChain &chain, int64_t mostColumns, const SizeFacts &facts) {
   int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
@@ -200,7 +206,7 @@ std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const T
     if (!c)
       continue;
     std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target) : std::nullopt;
-    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, target.costs->chains.mostColumns, facts))
+    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, mostColumns(target), facts))
       return std::nullopt;
     products.push_back(std::move(*chain));
   }
@@ -219,7 +225,7 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   if (getExtents(statement).getNumResults() != parallel + 1 || statement->hasAttr(kOwnLaunch) || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
   std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
-  if (!products || (!products->empty() && !target.wgmma))
+  if (!products)
     return std::nullopt;
   SmallVector<ReadOp> reads;
   statement->walk([&](ReadOp read) {
@@ -278,7 +284,7 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
-  if (!target.wgmma || !target.chainRate)
+  if (!target.chainRate || (!target.wgmma && use != ChainUse::InCascade))
     return std::nullopt;
   std::optional<Contraction> second = findContraction(reader);
   if (!second || !isPlain(reader, *second, target))
@@ -286,8 +292,7 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   std::optional<ProductChain> chain = matchChain(reader, *second, target);
   bool isAlone = chain && isReadBy(chain->producer, reader);
   if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
-      !hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts) ||
-      !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
+      !hasFewColumns(reader, *chain, mostColumns(target), facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }
@@ -303,7 +308,7 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
   int64_t columns = knownMax(reader.getExtents().getResult(chain->columns().front()), facts);
   if (columns < 0) {
     os << "how many columns it has is not known, and one tile has to have all of them";
-  } else if (!hasFewColumns(reader, *chain, target.costs->chains.mostColumns, facts)) {
+  } else if (!hasFewColumns(reader, *chain, mostColumns(target), facts)) {
     os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << target.costs->chains.mostColumns << ", and they are "
        << columns;
   } else if (ChainTimes times = timesOf(reader, *chain, use, target, facts); times.together >= times.apart) {
@@ -317,7 +322,9 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
 
 std::optional<ProductWalk> findJoinedWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
   std::optional<ProductWalk> walk = findWalk(statement, target, facts);
-  bool joins = walk && isReadBy(*walk, statement) && (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
+  // (mma.sync takes chains, and walks a product's results for nothing else)
+  bool joins = walk && isReadBy(*walk, statement) && (target.wgmma || !walk->products.empty()) &&
+               (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
   return joins ? std::move(walk) : std::nullopt;
 }
 

@@ -104,8 +104,9 @@ void Scheduler::balance(LaunchPlan &p, int64_t walked) {
   if (!isUneven(p))
     return;
   bool grows = growsAlong(p, p.clusterIndex, walked, false), startsLater = growsAlong(p, p.clusterIndex, walked, true);
-  p.paired = grows != startsLater && p.inFlight > 1 && canBePaired(p); // (docs/lab/2026-11-26-attention-2.md)
-  p.persistent = p.paired || (grows && startsLater);
+  bool canStay = p.producerWarps > 0;                                             // whose warps fill the next tile's slots meanwhile
+  p.paired = canStay && grows != startsLater && p.inFlight > 1 && canBePaired(p); // (docs/lab/2026-11-26-attention-2.md)
+  p.persistent = p.paired || (canStay && grows && startsLater);
   p.descending = grows && !startsLater;
 }
 
@@ -117,10 +118,10 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
   std::vector<LaunchPlan> plans;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64}) {
     LaunchPlan &p = plans.emplace_back(l);
-    p.unit = "wgmma";
-    p.warps = m == 128 ? 8 : 4;
-    p.producerWarps = 4;
-    p.persistent = !isUneven(l);
+    p.unit = target_.wgmma ? "wgmma" : "mma";
+    p.warps = m / 16; // rows of an instruction, of either unit
+    p.producerWarps = target_.wgmma ? 4 : 0;
+    p.persistent = target_.wgmma && !isUneven(l);
     p.raster = 8;
     assign(p, rows, dims, m);
     if (int64_t has = tileProduct(p, rows, dims); has < 64) // the unit's least; what lies beyond the extent costs nothing to bring
@@ -187,14 +188,17 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     int64_t all = 0;
     for (const ProductChain &c : chains) {
       int64_t columns = second[c.columns().front()];
-      all += p.tiles[columns] = llvm::alignTo(extentMax(p, columns), 8);
+      int64_t has = llvm::alignTo(extentMax(p, columns), 8);
+      all += p.tiles[columns] = target_.wgmma ? has : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(has, 16)));
     }
     for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains) : SmallVector<int64_t>{128, 64}) {
+      if (!target_.wgmma && !llvm::isPowerOf2_64(uint64_t(j)))
+        continue;
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
-      fitted.inFlight = isCascade ? 2 : 1;
-      fitted.producerRegisters = isCascade ? costs_.chains.plainFill : 0;
+      fitted.inFlight = isCascade && target_.wgmma ? 2 : 1;
+      fitted.producerRegisters = isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
@@ -223,10 +227,20 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   FirstBytes needs = assignFirsts(p, firsts, m, j);
   // Of the first products' results a thread has f32 while they are worked on, and what the second takes of them.
   int64_t registers = (needs.sets * m * j + m * j / 2 + m * n) / (p.warps * 32);
+  if (p.unit == "mma") // and fragments of all columns, two sets
+    registers += std::max(j, n) / 2;
   if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
     return false;
   int64_t factors = needs.once / 4 / (p.warps * 32);
-  p.held = p.inFlight > 1 && factors > 0 && registers + factors + kBesideAccumulators <= registerShares(p).consumer;
+  p.held = p.unit != "mma" && p.inFlight > 1 && factors > 0 && registers + factors + kBesideAccumulators <= registerShares(p).consumer;
+  if (p.unit == "mma") { // what threads copy needs no boxes
+    bool resides = llvm::all_of(firsts, [&](const FirstOfLaunch &f) {
+      int64_t k = f.dims[f.product.k.front()], most = extentMax(p, k);
+      return most >= 0 && most <= p.tiles[k];
+    });
+    p.stages = std::min<int64_t>((target_.maxSharedPerBlock - kBesideSlots - needs.once) / (needs.each + j * n * kBytes), 2);
+    return resides && p.stages >= 2;
+  }
   std::string why;
   if (!canFeedFirsts(p, firsts) ||
       !llvm::all_of(chains, [&](const ProductChain &c) { return canFeedWgmma(p, c.other(), c.columns(), c.second.k, second, why); }))

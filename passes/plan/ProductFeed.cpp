@@ -17,21 +17,28 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
     return std::nullopt;
   };
   SmallVector<AffineExpr> toLaunch;
+  SmallVector<Value> byData;
   for (Value v : read.getOperands_()) {
     auto arg = dyn_cast<BlockArgument>(v);
-    if (!arg || arg.getArgNumber() >= dims.size())
-      return no("a subscript is data");
-    toLaunch.push_back(getAffineDimExpr(dims[arg.getArgNumber()], read.getContext()));
+    bool isIndex = arg && arg.getArgNumber() < dims.size();
+    toLaunch.push_back(getAffineDimExpr(isIndex ? dims[arg.getArgNumber()] : l.indices.size() + byData.size(), read.getContext()));
+    if (!isIndex)
+      byData.push_back(v);
   }
   AffineMap map = read.getMapOrIdentity();
   SmallVector<AffineExpr> subscripts;
   for (AffineExpr e : map.getResults())
     subscripts.push_back(e.replaceDims(toLaunch));
-  map = AffineMap::get(l.indices.size(), map.getNumSymbols(), subscripts, read.getContext());
+  map = AffineMap::get(l.indices.size() + byData.size(), map.getNumSymbols(), subscripts, read.getContext());
   box.assign(l.indices.size(), 1);
   for (unsigned d : llvm::concat<const unsigned>(outer, k))
     box[dims[d]] = l.tiles[dims[d]];
   SmallVector<int64_t> points(box.begin(), box.end());
+  std::optional<Pieces> pieces = findPieces(map, box);
+  if (!pieces)
+    return no("pages and tiles do not divide each other");
+  if (!llvm::all_of(byData, [&](Value v) { return isSameInPieces(l, v, dims, *pieces); }))
+    return no("a subscript is data, other data for each row");
   box = boxShape(map, points);
   int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
   TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
@@ -49,6 +56,36 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
   for (unsigned d : k)
     access.reduced.set(dims[d]);
   return findBox(access, facts_, why);
+}
+
+bool Scheduler::isSameInPieces(const LaunchPlan &l, Value data, ArrayRef<int64_t> dims, const Pieces &pieces) {
+  auto isSame = [&](AffineExpr e, unsigned position, unsigned d) {
+    return !variesInTile(e, position, dims[d] == pieces.along ? pieces.points : l.tiles[dims[d]]);
+  };
+  SmallVector<Value> work{data};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (auto arg = dyn_cast<BlockArgument>(v)) { // (a scalar of the kernel is the same everywhere)
+      bool isIndex = arg.getArgNumber() < dims.size(), isOfBody = isDomainOp(arg.getOwner()->getParentOp());
+      if (isOfBody && (!isIndex || !isSame(getAffineDimExpr(0, v.getContext()), 0, arg.getArgNumber())))
+        return false;
+      continue;
+    }
+    Operation *op = v.getDefiningOp();
+    auto read = dyn_cast<ReadOp>(op);
+    if (!read) {
+      llvm::append_range(work, op->getOperands());
+      continue;
+    }
+    for (auto [n, operand] : llvm::enumerate(read.getOperands_())) {
+      auto index = dyn_cast<BlockArgument>(operand);
+      if (!index || index.getArgNumber() >= dims.size())
+        work.push_back(operand);
+      else if (!llvm::all_of(read.getMapOrIdentity().getResults(), [&, n = n](AffineExpr e) { return isSame(e, n, index.getArgNumber()); }))
+        return false;
+    }
+  }
+  return true;
 }
 
 bool Scheduler::rowsStraddleLines(Value factor) {
@@ -77,7 +114,12 @@ bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigne
     return false;
   }
   int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
-  return found && findWgmmaOperand(box, bytes, found->contiguous, indicesOf(outer, dims), indicesOf(k, dims), why);
+  auto inOrder = [&](ArrayRef<unsigned> list) { // (as dots have them: LaunchEmitter::dotForm)
+    SmallVector<int64_t> indices = indicesOf(list, dims);
+    llvm::sort(indices);
+    return indices;
+  };
+  return found && findWgmmaOperand(box, bytes, found->contiguous, inOrder(outer), inOrder(k), why);
 }
 
 bool Scheduler::canFeedCores(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {

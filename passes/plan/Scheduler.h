@@ -273,6 +273,8 @@ private:
   /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
   std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                                  llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);
+  /// Whether `data`, of a statement with these dims, is the same throughout each piece of a tile.
+  bool isSameInPieces(const LaunchPlan &l, mlir::Value data, llvm::ArrayRef<int64_t> dims, const Pieces &pieces);
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
   bool canFeedWgmma(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims, std::string &why);

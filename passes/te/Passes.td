@@ -49,7 +49,8 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     window. After this pass a tensor exists only where it is reduced, returned, or read
     outside its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and
-    subexpressions merge by CSE afterwards.
+    subexpressions merge by CSE afterwards. Subscripts that are index arithmetic become part of the map; a division by a size in a
+    body over a multiple of it needs no care of zero, since there is no point then.
 
     Postcondition: no `te.read` in bounds of a plain `te.compute`, unless the bodies together
     would have more than 1024 operations.
@@ -230,6 +231,34 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">];
+}
+
+def TeJoinDigits : Pass<"te-join-digits", "::kernelc::te::KernelOp"> {
+  let summary = "Make one index of two that are summed together over a product's results";
+  let description = [{
+    Where every reader of a product's results reduces two of its indices, n and c, and one of the readers is a product with these
+    results in a factor, n and c become one index, j = n * C + c:
+
+        s[b, i, n, c] = sum[d](q[b, i, d] * k[table[b, n], c, d])
+        m[b, i]       = max[n, c](s[b, i, n, c])
+        o[b, i, d]    = sum[n, c](exp(s[b, i, n, c] - m[b, i]) * v[table[b, n], c, d])
+
+    What is walked is one index then, as launches with chained products walk it, and a tile of it is a page or several:
+    `k[table[b, j floordiv C], j mod C, d]`. Bounds by data that compare `n * C + c` compare j.
+
+    *Runs after `te-split`, before `te-derive-cascades`, because* `te-split` makes digits of `j // C`, which are joined again here: both
+    ways to write pages are one form.
+
+    C is known, a multiple of 8 that divides 64 or that 64 divides, so that tiles and pages fit each other; data that chooses what is read
+    hangs on n alone. Left alone are products with other readers, and conditions that compare a digit by itself.
+
+    Postcondition: each product that was joined has one index less, and so have its readers.
+    Not tried: three digits; products that nothing takes as a factor. Numeric effect: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
 def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/analysis/Definitions.h"
@@ -114,6 +115,45 @@ struct ComposeSubscripts : OpRewritePattern<te::ReadOp> {
   }
 };
 
+/// Whether `e` is `size`, or a product that is nothing where `size` is.
+bool isMultiple(AffineExpr e, AffineExpr size) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(e);
+  return e == size ||
+         (product && e.getKind() == AffineExprKind::Mul && (isMultiple(product.getLHS(), size) || isMultiple(product.getRHS(), size)));
+}
+
+/// A division by a size C in a body over C points, or a multiple of C: where C is zero there is no point.
+///   %c = arith.select (C == 0 or C == -1), 1, C     =>   C
+struct PlainDivisor : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp select, PatternRewriter &rewriter) const override {
+    auto sizeOf = [](Value v) -> AffineExpr {
+      auto size = v.getDefiningOp<te::SizeOp>();
+      return size && isa<AffineSymbolExpr>(size.getMap().getResult(0)) ? size.getMap().getResult(0) : AffineExpr();
+    };
+    Operation *op = select->getParentOp();
+    AffineExpr size = sizeOf(select.getFalseValue());
+    bool isInBody = size && te::isDomainOp(op) && select->getBlock() == &op->getRegion(0).front();
+    if (!isInBody || !matchPattern(select.getTrueValue(), m_One()) ||
+        llvm::none_of(te::getExtents(op).getResults(), [&](AffineExpr e) { return isMultiple(e, size); }))
+      return failure();
+    SmallVector<Value> work{select.getCondition()};
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      auto either = v.getDefiningOp<arith::OrIOp>();
+      auto equal = v.getDefiningOp<arith::CmpIOp>();
+      if (either)
+        work.append({either.getLhs(), either.getRhs()});
+      else if (APInt c; !equal || equal.getPredicate() != arith::CmpIPredicate::eq || sizeOf(equal.getLhs()) != size ||
+                        !matchPattern(equal.getRhs(), m_ConstantInt(&c)) || c.isStrictlyPositive())
+        return failure();
+    }
+    rewriter.replaceOp(select, select.getFalseValue());
+    return success();
+  }
+};
+
 /// A tensor nobody reads or returns.
 struct DropDead : RewritePattern {
   DropDead(MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 1, c) {}
@@ -130,7 +170,7 @@ struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
     llvm::DenseSet<Operation *> kept = findKept(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<InlineRead>(&getContext(), kept);
-    patterns.add<ComposeSubscripts, DropDead>(&getContext());
+    patterns.add<ComposeSubscripts, PlainDivisor, DropDead>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

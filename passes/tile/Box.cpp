@@ -11,6 +11,8 @@ namespace {
 
 /// The largest step that a tensor map takes (cuTensorMapEncodeTiled, elementStrides).
 constexpr int64_t kLargestStep = 8;
+/// Copies that one thread starts for a tile.
+constexpr int64_t kMostPieces = 16;
 
 /// One dim of the map: the tensor's elements that it follows, and which launch index walks it.
 struct MapDim {
@@ -22,7 +24,7 @@ struct MapDim {
 class BoxFinder {
 public:
   BoxFinder(const TensorRead &read, const te::SizeFacts &facts, std::string &why)
-      : read_(read), facts_(facts), why_(why), seen_(read.box.size()), shared_(read.box.size(), 1) {}
+      : read_(read), facts_(facts), why_(why), seen_(read.box.size()), hasRemainder_(read.box.size()), shared_(read.box.size(), 1) {}
 
   std::optional<Box> find();
 
@@ -34,6 +36,8 @@ private:
   bool takeSubscript(int64_t r, AffineExpr stride);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
   bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
+  /// Points of index `d` that follow each other in memory.
+  int64_t pointsOf(int64_t d) const { return d == pieces_.along ? pieces_.points : read_.box[d]; }
   bool isRagged(int64_t d) {
     int64_t box = read_.box[d] * shared_[d];
     int64_t tile = read_.tiles.empty() ? box : std::max(box, read_.tiles[d]);
@@ -50,9 +54,10 @@ private:
   const TensorRead &read_;
   const te::SizeFacts &facts_;
   std::string &why_;
-  llvm::BitVector seen_;
+  llvm::BitVector seen_, hasRemainder_;
   SmallVector<int64_t> shared_; ///< how many neighbours along an index share an element: `d floordiv 2`
   SmallVector<MapDim> dims_;    ///< innermost first
+  Pieces pieces_;
 };
 
 /// Whether `e` is `least` rounded up to a multiple of something.
@@ -66,16 +71,27 @@ bool isRoundedUp(AffineExpr e, AffineExpr least) {
   return quotient && quotient.getKind() == AffineExprKind::CeilDiv && quotient.getLHS() == least && quotient.getRHS() == product.getRHS();
 }
 
+/// The index and c of `d mod c`.
+std::optional<std::pair<int64_t, int64_t>> matchRemainder(AffineExpr e) {
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  auto d = bin && e.getKind() == AffineExprKind::Mod ? dyn_cast<AffineDimExpr>(bin.getLHS()) : AffineDimExpr(nullptr);
+  auto c = d ? dyn_cast<AffineConstantExpr>(bin.getRHS()) : AffineConstantExpr();
+  return c ? std::optional(std::pair(int64_t(d.getPosition()), c.getValue())) : std::nullopt;
+}
+
 bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
   AffineExpr e = read_.map.getResult(r);
   SmallVector<int64_t> followed;
   for (size_t d = 0; d < read_.box.size(); ++d) {
     if (read_.box[d] <= 1 || !e.isFunctionOfDim(d))
       continue;
+    bool startsAnew = matchRemainder(e).has_value();
+    if (!startsAnew && (hasRemainder_[d] && !te::variesInTile(e, d, pointsOf(d))))
+      continue; // the same throughout a piece
     int64_t shared = read_.elementBytes == 1 && !read_.points.empty() ? te::neighboursIn(e, d).value_or(1) : 1;
     if (shared > 1 && read_.box[d] * shared != read_.points[d])
       return no("a box ends inside an element that neighbours share");
-    int64_t step = te::linearCoefficient(e, d).value_or(0);
+    int64_t step = startsAnew ? 1 : te::linearCoefficient(e, d).value_or(0);
     if (shared == 1 && step < 0)
       return no("a subscript walks an index backwards");
     if (seen_[d] || (shared == 1 && step == 0))
@@ -92,7 +108,8 @@ bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
 bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   AffineExpr e = read_.map.getResult(r), extent = read_.shape.getResult(r);
   bool last = r + 1 == int64_t(read_.map.getNumResults());
-  int64_t shared = d < 0 ? 1 : shared_[d], step = d < 0 || shared > 1 ? 1 : *te::linearCoefficient(e, d);
+  bool startsAnew = d >= 0 && matchRemainder(e);
+  int64_t shared = d < 0 ? 1 : shared_[d], step = d < 0 || shared > 1 || startsAnew ? 1 : *te::linearCoefficient(e, d);
   if (step > kLargestStep)
     return no("a subscript goes in steps of more than 8");
   if (step > 1 && last)
@@ -100,12 +117,18 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   if (last && d >= 0) {
     // A copy from elsewhere is an illegal instruction (an H200; the PTX manual is silent).
     SmallVector<int64_t> dimDiv(read_.box.size(), 1);
-    dimDiv[d] = read_.box[d] * shared;
+    dimDiv[d] = pointsOf(d) * shared;
     if (te::knownDivisor(e, facts_, dimDiv) * read_.elementBytes % 16 != 0)
       return no("boxes are not known to start at multiples of 16 bytes of a row");
   }
   // Points beyond a reduced index's extent must be zero: the window ends there.
-  if (d >= 0 && read_.reduced[d] && isRagged(d)) {
+  if (startsAnew && read_.reduced[d] && isRagged(d)) {
+    bool isByData = llvm::any_of(read_.map.getResults(), [&](AffineExpr x) {
+      return llvm::any_of(llvm::seq<unsigned>(read_.box.size(), read_.map.getNumDims()), [&](unsigned n) { return x.isFunctionOfDim(n); });
+    });
+    if (!isByData || te::knownDivisor(read_.extents.getResult(d), facts_) % pointsOf(d))
+      return no("the end of a reduced index lies inside a page");
+  } else if (d >= 0 && read_.reduced[d] && isRagged(d)) {
     if (step > 1)
       return no("the end of a reduced index lies between steps");
     if (te::knownDivisor(read_.extents.getResult(d), facts_) % shared)
@@ -117,7 +140,7 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
       return no("the end of a reduced index moves with other indices");
     extent = end;
   }
-  dims_.push_back({d, e, extent, stride, d < 0 ? 1 : read_.box[d], step});
+  dims_.push_back({d, e, extent, stride, d < 0 ? 1 : pointsOf(d), step});
   return true;
 }
 
@@ -154,6 +177,13 @@ std::optional<Box> BoxFinder::find() {
     return refuse("it does not start at a multiple of 16 bytes");
   if (read_.strides && read_.strides.getResults().back() != getAffineConstantExpr(1, read_.map.getContext()))
     return refuse("no index is contiguous in memory");
+  std::optional<Pieces> pieces = findPieces(read_.map, read_.box);
+  if (!pieces)
+    return refuse("pages and tiles do not divide each other");
+  pieces_ = *pieces;
+  for (AffineExpr e : read_.map.getResults())
+    if (auto remainder = matchRemainder(e))
+      hasRemainder_.set(remainder->first);
   AffineExpr stride = getAffineConstantExpr(read_.elementBytes, read_.map.getContext());
   for (int64_t r = rank - 1; r >= 0; --r) {
     if (read_.strides)
@@ -205,6 +235,13 @@ std::optional<Box> BoxFinder::find() {
   // The swizzle is a function of the address: panels start on its period of eight rows.
   if (slot.swizzleBytes && slot.rows % 8)
     return refuse("a tile has fewer than eight rows");
+  b.pieces = pieces_;
+  if (pieces_.count > 1) {
+    if (pieces_.along != before || (slot.swizzleBytes && slot.rows / pieces_.count % 8))
+      return refuse("pages are not eight rows of a tile, or more, one page behind the other");
+    if (pieces_.count > kMostPieces)
+      return refuse("a tile has more than 16 pages");
+  }
   b.panels = b.sizes[0] / slot.width;
   b.sizes[0] = slot.width;
   b.swizzleBytes = slot.swizzleBytes;
@@ -216,6 +253,22 @@ std::optional<Box> BoxFinder::find() {
 
 } // namespace
 
+std::optional<Pieces> findPieces(AffineMap map, ArrayRef<int64_t> box) {
+  Pieces pieces;
+  for (AffineExpr e : map.getResults()) {
+    auto remainder = matchRemainder(e);
+    if (!remainder || remainder->first >= int64_t(box.size()) || box[remainder->first] == 1)
+      continue;
+    auto [d, radix] = *remainder;
+    if (radix % box[d] == 0)
+      continue; // a tile lies within a page
+    if (box[d] % radix || (pieces.along >= 0 && (pieces.along != d || pieces.points != radix)))
+      return std::nullopt;
+    pieces = {d, radix, box[d] / radix};
+  }
+  return pieces;
+}
+
 size_t slowestDim(const Box &box) {
   size_t slowest = box.sizes.size() - 1;
   while (slowest > 0 && box.sizes[slowest] == 1)
@@ -224,6 +277,8 @@ size_t slowestDim(const Box &box) {
 }
 
 bool canShareBox(const Box &box, int64_t blocks) {
+  if (box.pieces.count > 1)
+    return false;
   if (box.panels % blocks == 0)
     return true;
   size_t slowest = slowestDim(box);

@@ -5,6 +5,8 @@
 // to shared memory, rows one after the other in the map's order, zero where the
 // box leaves the window (PTX ISA, "Tensor copies"; cuTensorMapEncodeTiled's rules).
 //
+// A subscript may be data, if it is the same throughout the box, or throughout pieces of it (pages of a table): a copy for each.
+//
 // The map has a dim per subscript; where a subscript is a sum of several tiled indices, `2 * q + s`,
 // a dim for each, with strides twice and once the tensor's: windows of the tensor that overlap.
 #pragma once
@@ -21,7 +23,7 @@ namespace kernelc {
 
 /// One read of a tensor, in the terms that the planner and the tile passes share, so that both find the same box for it.
 struct TensorRead {
-  mlir::AffineMap map;         ///< launch indices → subscripts
+  mlir::AffineMap map;         ///< launch indices, and behind them subscripts that are data → subscripts
   mlir::AffineMap shape;       ///< the tensor's dims over the sizes
   mlir::AffineMap extents;     ///< of the launch's indices
   llvm::ArrayRef<int64_t> box; ///< of the launch's indices, 1 where not read
@@ -35,15 +37,25 @@ struct TensorRead {
   int64_t pad = tile::kSwizzled;       ///< of the slot's rows
 };
 
+/// Pieces of a box, between which a subscript jumps: `d mod c` starts anew, beside others that do not move within a piece.
+struct Pieces {
+  int64_t along = -1; ///< d, of which a box has several pieces; -1: the box is one
+  int64_t points = 1; ///< of d, in a piece
+  int64_t count = 1;
+};
+/// The pieces of a box of what `map` reads; nothing where they and the tile do not divide each other.
+std::optional<Pieces> findPieces(mlir::AffineMap map, llvm::ArrayRef<int64_t> box);
+
 /// How it is copied. All lists run over the map's dims, innermost first.
 struct Box {
   int64_t contiguous;                          ///< the launch index of the innermost dim
-  llvm::SmallVector<mlir::AffineExpr> starts;  ///< the box's first coordinates, over the offsets
+  llvm::SmallVector<mlir::AffineExpr> starts;  ///< the box's first coordinates, over the offsets and the subscripts by data
   llvm::SmallVector<mlir::AffineExpr> window;  ///< the window's extents, over the sizes
   llvm::SmallVector<mlir::AffineExpr> strides; ///< bytes, over the sizes; without the innermost
   llvm::SmallVector<int64_t> sizes;            ///< of one copy: one panel of the slot, in elements of the slot
   llvm::SmallVector<int64_t> steps;            ///< every how many-th element along each dim is taken (1 innermost)
   int64_t panels;                              ///< copies, side by side along the innermost dim
+  Pieces pieces;                               ///< and one behind the other along the slowest dim
   int64_t swizzleBytes;
 };
 

@@ -7,7 +7,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/tile/Access.h"
-#include "passes/tile/Box.h"
+#include "passes/tile/ByData.h"
 #include "passes/tile/Carried.h"
 #include "passes/tile/Pipeliners.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,7 +52,7 @@ struct Slot {
 /// Whether a tensor copy can bring an operand as it stands.
 bool isBox(Value operand) {
   auto load = operand.getDefiningOp<LoadOp>();
-  return load && load.getIndexTiles().empty() && (!load.getPadding() || isZeroPadded(load));
+  return load && isSameInPieces(load) && (!load.getPadding() || isZeroPadded(load));
 }
 
 /// Takes a mask of a box off an operand; null where there is none.
@@ -441,11 +441,16 @@ private:
       before->last = cast<scf::ForOp>(place->getParentOp());
     else if (eachRound)
       families_.push_back({types, channelType, rings, channel, cast<scf::ForOp>(place->getParentOp())});
+    llvm::DenseMap<Operation *, SmallVector<Value>> byData; // asked for before slots are waited for
+    for (LoadOp load : loads)
+      byData[load] = makeByPieces(b_, func_, load);
     auto filled = AcquireOp::create(b_, loc, channel, *number, bytes);
     for (auto [from, ring] : llvm::zip(loads, rings)) {
       LoadOp load = from;
-      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, *number, load.getBase(), load.getMap(), load.getOffsets(), channel, false,
-                                     load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming());
+      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, *number, load, load.getOffsets(), channel);
+      copy.getIndicesMutable().assign(byData[load]);
+      if (size_t each = load.getIndexTiles().size(); each && byData[load].size() > each)
+        copy.setAlong(findPieces(load.getMap(), load.getResult().getType().getShape())->along);
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)

@@ -26,17 +26,29 @@ struct Staged {
 
 class LoopPipeliner {
 public:
-  LoopPipeliner(FuncOp func, scf::ForOp loop, DotOp dot) : func_(func), loop_(loop), dot_(dot), b_(loop) {}
+  LoopPipeliner(FuncOp func, scf::ForOp loop, ArrayRef<DotOp> dots) : func_(func), loop_(loop), dots_(dots), b_(loop) {}
 
   LogicalResult run() {
     slots_ = std::max<int64_t>(2, func_.getStages());
-    for (auto [operand, outer] : {std::pair(dot_.getA(), dot_.getM()), std::pair(dot_.getB(), dot_.getN())}) {
-      FailureOr<Staged> s = stage(operand, outer);
-      if (failed(s))
-        return failure();
-      staged_.push_back(*s);
-    }
     Location loc = cu::unnamed(loop_.getLoc());
+    SmallVector<SmallVector<Value, 2>> fed; // per dot, where its operands are
+    for (DotOp dot : dots_) {
+      dot_ = dot;
+      auto &at = fed.emplace_back();
+      for (auto [operand, outer] : {std::pair(dot.getA(), dot.getM()), std::pair(dot.getB(), dot.getN())}) {
+        if (operand == dot.getA() && isFedByDot(dot)) {
+          at.push_back(operand);
+          continue;
+        }
+        bool once = dots_.size() > 1 && loop_.isDefinedOutsideOfLoop(operand);
+        Staged s = stage(operand, outer, once ? 1 : slots_);
+        at.push_back(s.ring);
+        if (once)
+          fillOnce(s, loc);
+        else
+          staged_.push_back(s);
+      }
+    }
     // The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
     // where the one before was (a search): those places run ahead of the loop's own.
     SmallVector<unsigned> places;
@@ -80,19 +92,27 @@ public:
     };
     if (!func_.getFillLate())
       next();
-    b_.setInsertionPoint(dot_);
-    auto fed = cast<DotOp>(b_.clone(*dot_));
-    fed.getAMutable().assign(staged_[0].ring);
-    fed.getBMutable().assign(staged_[1].ring);
-    fed.getNumberMutable().assign(t);
-    dot_.replaceAllUsesWith(fed.getResult());
-    if (func_.getFillLate())
-      next();
-    if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
-      auto waited = DotWaitOp::create(b_, loc, fed.getType(), fed, 0);
-      fed.getResult().replaceAllUsesExcept(waited, waited);
+    for (auto [n, dot] : llvm::enumerate(dots_)) {
+      b_.setInsertionPoint(dot);
+      auto now = cast<DotOp>(b_.clone(*dot));
+      auto isOnce = [&](Value ring) { return llvm::is_contained(once_, ring); };
+      auto numberOf = [&](Value ring) { return isOnce(ring) ? constant(0, loc) : t; };
+      if (isa<RingType>(fed[n][0].getType())) {
+        now.getAMutable().assign(fed[n][0]);
+        if (isOnce(fed[n][0]) != isOnce(fed[n][1]))
+          now.getANumberMutable().assign(numberOf(fed[n][0]));
+      }
+      now.getBMutable().assign(fed[n][1]);
+      now.getNumberMutable().assign(numberOf(fed[n][1]));
+      DotOp(dot).replaceAllUsesWith(now.getResult());
+      if (func_.getFillLate() && n + 1 == dots_.size())
+        next();
+      if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
+        auto waited = DotWaitOp::create(b_, loc, now.getType(), now, 0);
+        now.getResult().replaceAllUsesExcept(waited, waited);
+      }
+      DotOp(dot).erase();
     }
-    dot_.erase();
     // Nothing is left in flight when the loop is over, however short it was; where
     // another tile follows, its copies wait until this one's slots have been read.
     b_.setInsertionPointAfter(loop_);
@@ -121,7 +141,7 @@ private:
   }
 
   /// `outer`: the operand's rows (columns) of the product.
-  FailureOr<Staged> stage(Value operand, ArrayRef<int64_t> outer) {
+  Staged stage(Value operand, ArrayRef<int64_t> outer, int64_t slots) {
     auto type = cast<RankedTensorType>(operand.getType());
     Staged s{operand, {}, {}};
     int64_t contiguous = -1;
@@ -149,7 +169,7 @@ private:
     // CUDA cores read with plain loads, which the padding serves.
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
     int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
-    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots_, contiguous, pad);
+    auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous, pad);
     s.ring = RingOp::create(b_, named(nameOf(operand), operand.getLoc()), ring);
     return s;
   }
@@ -189,7 +209,18 @@ private:
     return v * bytes >= 4;
   }
 
-  /// Starts filling both rings with tile `number`, if there is one. `before`: what the values that the
+  /// Fills the one slot of what no round changes, ahead of the first round's wait.
+  void fillOnce(const Staged &s, Location loc) {
+    once_.push_back(s.ring);
+    Value zero = constant(0, loc);
+    if (LoadOp load = s.direct)
+      RingCopyOp::create(b_, load.getLoc(), s.ring, zero, load, load.getOffsets(), Value());
+    else
+      RingStoreOp::create(b_, s.tile.getLoc(), s.ring, zero, s.tile);
+    AsyncCommitOp::create(b_, loc);
+  }
+
+  /// Starts filling all rings with tile `number`, if there is one. `before`: what the values that the
   /// loop carries as numbers `places` are at the start of its round. Returns what they are after it.
   SmallVector<Value> fill(Value number, ArrayRef<unsigned> places, ArrayRef<Value> before, Location loc) {
     IRMapping round;
@@ -210,8 +241,7 @@ private:
           SmallVector<Value> offsets;
           for (Value o : s.direct.getOffsets())
             offsets.push_back(mapping.lookupOrDefault(o));
-          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct.getBase(), s.direct.getMap(), offsets, Value(), false,
-                             s.direct.getMask(), s.direct.getBounds(), /*rounded=*/false, s.direct.getStreaming());
+          RingCopyOp::create(b_, s.direct.getLoc(), s.ring, number, s.direct, offsets, Value());
         } else {
           RingStoreOp::create(b_, s.tile.getLoc(), s.ring, number, mapping.lookupOrDefault(s.tile));
         }
@@ -238,14 +268,16 @@ private:
 
   FuncOp func_;
   scf::ForOp loop_;
-  DotOp dot_;
+  SmallVector<DotOp> dots_;
+  DotOp dot_; ///< whose operands are staged
   OpBuilder b_;
   int64_t slots_ = 2;
   SmallVector<Staged, 2> staged_;
+  SmallVector<Value> once_; ///< rings of one slot
 };
 
 } // namespace
 
-LogicalResult pipelineByCopies(FuncOp func, scf::ForOp loop, DotOp dot) { return LoopPipeliner(func, loop, dot).run(); }
+LogicalResult pipelineByCopies(FuncOp func, scf::ForOp loop, ArrayRef<DotOp> dots) { return LoopPipeliner(func, loop, dots).run(); }
 
 } // namespace kernelc

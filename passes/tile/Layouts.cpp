@@ -5,6 +5,7 @@
 #include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
 #include "passes/tile/Access.h"
+#include "passes/tile/RegisterOperand.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -74,6 +75,10 @@ private:
       return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
                                                       << " results, which fill no fragments of unit " << unit
                                                       << ": it needs powers of two, at least " << least << " × " << leastColumns;
+    if (takesRegisters(func_) && m != 16 * int64_t(func_.getWarps()))
+      return mlir::emitError(te::getScheduleLoc(dot))
+             << "the schedule of '" << func_.getSymName() << "' gives " << func_.getWarps() << " warps " << m
+             << " rows of a product; where another takes its results from registers unit mma has 16 rows a warp";
     if (unit == "wgmma" && func_.getWarps() % 4)
       return mlir::emitError(te::getScheduleLoc(dot))
              << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps() << " warps, no whole warpgroups";
@@ -439,7 +444,9 @@ private:
       along = along && type && type.getElementTypeBitWidth() == 32 && runsAlongRows(dot);
       hasDot = true;
     });
-    return along && hasDot ? rowsAlong() : RowOrder();
+    RowOrder order = along && hasDot ? rowsAlong() : RowOrder();
+    order.whole = takesRegisters(func_);
+    return order;
   }
 
   /// `parent` without the indices that `v` has one point of.

@@ -2,7 +2,10 @@
 // tile-pipeline: see Passes.td. Who fills the rings: CopyPipeline.cpp and ChannelPipeline.cpp.
 #include "passes/Passes.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Pipeliners.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -11,6 +14,16 @@ namespace kernelc {
 #include "passes/Passes.h.inc"
 
 using namespace tile;
+
+bool isFedByDot(DotOp dot) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitUsesFromAbove = false;
+  options.filter = [&](Operation *op) { return op->getBlock() == dot->getBlock(); };
+  (void)getBackwardSlice(dot.getA(), &slice, options);
+  return llvm::any_of(slice, llvm::IsaPred<DotOp>);
+}
 
 void eraseUnused(scf::ForOp loop, llvm::function_ref<bool(Operation *)> isKept) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
@@ -39,9 +52,15 @@ struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
       delayWaits(func);
       return;
     }
+    llvm::MapVector<Operation *, SmallVector<DotOp>> chains; // by their loops: those of which one takes what another leaves
     for (DotOp dot : dots)
-      if (failed(pipelineByCopies(func, cast<scf::ForOp>(dot->getParentOp()), dot)))
-        return signalPassFailure();
+      chains[dot->getParentOp()].push_back(dot);
+    for (auto &[loop, chain] : chains) {
+      bool together = llvm::any_of(chain, isFedByDot);
+      for (size_t n = 0; n < chain.size(); n += together ? chain.size() : 1)
+        if (failed(pipelineByCopies(func, cast<scf::ForOp>(loop), ArrayRef(chain).slice(n, together ? chain.size() : 1))))
+          return signalPassFailure();
+    }
   }
 };
 

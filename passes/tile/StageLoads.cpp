@@ -129,8 +129,7 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
       if (before)
         number = arith::AddIOp::create(b, named("number"), before, number);
       AcquireOp::create(b, loc, channel, number, bytesOf(load.getResult().getType()));
-      RingCopyOp::create(b, load.getLoc(), ring, number, load.getBase(), load.getMap(), load.getOffsets(), channel, false, load.getMask(),
-                         load.getBounds(), /*rounded=*/false, load.getStreaming());
+      RingCopyOp::create(b, load.getLoc(), ring, number, load, load.getOffsets(), channel);
       AwaitOp::create(b, loc, channel, number);
       Value tile = RingLoadOp::create(b, load.getLoc(), load.getResult().getType(), ring, number);
       ReleaseOp::create(b, loc, channel, number);

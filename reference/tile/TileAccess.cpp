@@ -40,7 +40,7 @@ absl::Status leaves(Operation *op, const TensorView &t, ArrayRef<int64_t> at) {
 
 } // namespace
 
-absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap map, OperandRange offsets, OperandRange indexTiles,
+absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap map, OperandRange offsets, ByData byData,
                                             ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding,
                                             ArrayRef<int64_t> shape, bool ofSlot) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(base).getArgNumber()];
@@ -49,7 +49,8 @@ absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap
     subscript.walk([&](AffineExpr e) { // d floordiv c
       auto quotient = dyn_cast<AffineBinaryOpExpr>(e);
       auto d = quotient && e.getKind() == AffineExprKind::FloorDiv ? dyn_cast<AffineDimExpr>(quotient.getLHS()) : AffineDimExpr(nullptr);
-      if (auto c = ofSlot && d ? dyn_cast<AffineConstantExpr>(quotient.getRHS()) : AffineConstantExpr())
+      bool shares = ofSlot && cast<MemRefType>(base.getType()).getElementTypeBitWidth() == 8;
+      if (auto c = shares && d ? dyn_cast<AffineConstantExpr>(quotient.getRHS()) : AffineConstantExpr())
         times[d.getPosition()] = c.getValue();
     });
   TileValue result(shape);
@@ -62,8 +63,7 @@ absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap
       dims.push_back(o + c * n);
     if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }))
       continue;
-    for (Value tile : indexTiles)
-      dims.push_back(value(tile).at(at).i);
+    byData(at, dims);
     for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
       s = launch_.evaluate(expression, dims);
     if (!applyBounds(bounds, t, subscripts)) {
@@ -147,8 +147,12 @@ absl::StatusOr<const TileValue *> TileProgram::slotOf(Operation *op, Value ring,
 absl::Status TileProgram::runRings(Operation *op) {
   if (auto load_ = dyn_cast<tile::LoadOp>(op)) {
     const TileValue *padding = load_.getPadding() ? &value(load_.getPadding()) : nullptr;
-    auto loaded = load(op, load_.getBase(), load_.getMap(), load_.getOffsets(), load_.getIndexTiles(), load_.getMask(), load_.getBounds(),
-                       padding, cast<RankedTensorType>(load_.getResult().getType()).getShape());
+    auto byTiles = [&](ArrayRef<int64_t> at, SmallVectorImpl<int64_t> &dims) {
+      for (Value tile : load_.getIndexTiles())
+        dims.push_back(value(tile).at(at).i);
+    };
+    auto loaded = load(op, load_.getBase(), load_.getMap(), load_.getOffsets(), byTiles, load_.getMask(), load_.getBounds(), padding,
+                       cast<RankedTensorType>(load_.getResult().getType()).getShape());
     if (!loaded.ok())
       return loaded.status();
     values_[load_.getResult()] = *std::move(loaded);
@@ -167,8 +171,15 @@ absl::Status TileProgram::runRings(Operation *op) {
     int64_t number = index(copy.getNumber());
     // A tensor copy writes zeros outside the tensor, whatever the bounds say.
     te::BoundsMode bounds = copy.getChannel() ? te::BoundsMode::Pad : copy.getBounds();
-    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), op->getOperands().take_front(0), copy.getMask(), bounds,
-                       nullptr, ring.getShape(), /*ofSlot=*/true);
+    int64_t each = int64_t(copy.getMap().getNumDims()) - int64_t(copy.getOffsets().size());
+    auto ofPiece = [&](ArrayRef<int64_t> at, SmallVectorImpl<int64_t> &dims) {
+      int64_t piece =
+          copy.getAlong() ? at[*copy.getAlong()] * (int64_t(copy.getIndices().size()) / each) / ring.getShape()[*copy.getAlong()] : 0;
+      for (Value v : copy.getIndices().slice(each ? piece * each : 0, each))
+        dims.push_back(index(v));
+    };
+    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), ofPiece, copy.getMask(), bounds, nullptr, ring.getShape(),
+                       /*ofSlot=*/true);
     if (!loaded.ok())
       return loaded.status();
     if (copy.getRounded() && launch_.arithmetic == TileArithmetic::Own)

@@ -67,10 +67,12 @@ private:
   void mergeStates(te::Combiner kind, mlir::Type type, std::vector<TileValue> &a, llvm::ArrayRef<const TileValue *> b) const;
   absl::Status runDot(tile::DotOp op);
 
+  /// Adds the subscripts by data of the element at these coordinates of the tile.
+  using ByData = llvm::function_ref<void(llvm::ArrayRef<int64_t>, llvm::SmallVectorImpl<int64_t> &)>;
   /// tile.load, and the box that ring_copy brings.
-  absl::StatusOr<TileValue> load(mlir::Operation *op, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
-                                 mlir::OperandRange indexTiles, llvm::ArrayRef<int64_t> mask, te::BoundsMode bounds,
-                                 const TileValue *padding, llvm::ArrayRef<int64_t> shape, bool ofSlot = false);
+  absl::StatusOr<TileValue> load(mlir::Operation *op, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets, ByData byData,
+                                 llvm::ArrayRef<int64_t> mask, te::BoundsMode bounds, const TileValue *padding,
+                                 llvm::ArrayRef<int64_t> shape, bool ofSlot = false);
   absl::Status store(mlir::Operation *op, const TileValue &value, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
                      llvm::ArrayRef<int64_t> mask, const TileValue *condition, llvm::ArrayRef<int64_t> clip);
   absl::Status scatter(tile::ScatterOp op);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 WORD = re.compile(r"[A-Za-z_]\w*")
-TYPES = {"bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool", "f8e4m3", "f8e5m2"}
+KEPT = {"in", "bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool", "f8e4m3", "f8e5m2"}
 
 
 def kernel_text(path, kernel):
@@ -37,7 +37,7 @@ def names_of(text):
         names |= set(WORD.findall(statement))
     for bracket in re.findall(r"\b(?:sum|max|min|softmax|logsumexp|argmax)\[([^\]]*)\]", text):
         names |= set(WORD.findall(bracket.split(",")[0]))
-    return sorted(names - TYPES)
+    return sorted(names - KEPT)
 
 
 def matching(text, start):
