@@ -99,7 +99,7 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
     AffineExpr past = simplifyAffineExpr(upper + 1, rank, symbols),
                beyond = extremeOfTiles(past - l_.extents.getResult(index), /*high=*/true);
     Value own = apply(past, c_.offsets, loc);
-    if (beyond && isExtent(end) && knownPositive(simplifyAffineExpr(1 - beyond, 0, symbols), {plan_.sizeDiv, plan_.sizeMax}))
+    if (l_.backward && beyond && isExtent(end) && knownPositive(simplifyAffineExpr(1 - beyond, 0, symbols), {plan_.sizeDiv, plan_.sizeMax}))
       end = own;
     else
       end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end, own);

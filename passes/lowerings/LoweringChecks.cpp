@@ -75,7 +75,7 @@ LogicalResult checkDot(FuncOp func, DotOp dot) {
     auto ring = dyn_cast<RingType>(v.getType());
     return ring ? ring.getElementType() : cast<RankedTensorType>(v.getType()).getElementType();
   };
-  bool wgmma = func.getUnit() == "wgmma", simt = func.getUnit() == "simt";
+  bool simt = func.getUnit() == "simt";
   if (!simt && !dot.isProduct())
     return dot.emitOpError() << "has a term of its own, which unit " << func.getUnit() << " does not compute; use the unit simt";
   if (!isa<RingType>(dot.getB().getType()) || (simt && !isa<RingType>(dot.getA().getType())))
