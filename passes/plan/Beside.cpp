@@ -26,8 +26,10 @@ std::string whyNotBeside(KernelOp kernel, const KernelPlan &plan, size_t head, s
   const LaunchPlan &l = plan.launches[n], &first = plan.launches[head];
   if (n == head)
     return "there is no launch before it";
-  std::pair<StringRef, int64_t LaunchPlan::*> alike[] = {{"warps", &LaunchPlan::warps},         {"producer_warps", &LaunchPlan::producerWarps},
-                                                         {"pingpong", &LaunchPlan::pingpong},   {"min_blocks", &LaunchPlan::minBlocks},
+  std::pair<StringRef, int64_t LaunchPlan::*> alike[] = {{"warps", &LaunchPlan::warps},
+                                                         {"producer_warps", &LaunchPlan::producerWarps},
+                                                         {"pingpong", &LaunchPlan::pingpong},
+                                                         {"min_blocks", &LaunchPlan::minBlocks},
                                                          {"cluster", &LaunchPlan::cluster}};
   for (auto [key, field] : alike)
     if (l.*field != first.*field)

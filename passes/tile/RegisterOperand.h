@@ -10,7 +10,7 @@ namespace kernelc {
 inline bool takesRegisters(tile::FuncOp func) {
   auto takes = [](tile::DotOp dot) {
     return dot.getNumber() && isa<mlir::RankedTensorType>(dot.getA().getType()) ? mlir::WalkResult::interrupt()
-                                                                               : mlir::WalkResult::advance();
+                                                                                : mlir::WalkResult::advance();
   };
   return func.getUnit() == "mma" && func.walk(takes).wasInterrupted();
 }
