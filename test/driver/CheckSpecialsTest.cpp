@@ -110,6 +110,8 @@ const Case kCases[] = {
     // A norm of zeros: 0 / 0.
     {"def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / norminf[k](x[i, k]) }",
      "def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / max(norminf[k](x[i, k]), 1e-30) }", "[4, 0]", "NaN", 123, 0},
+    {"def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / sqrt(sum[k](x[i, k] ** 2)) }",
+     "def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / max(sqrt(sum[k](x[i, k] ** 2)), 1e-30) }", "[4, 0]", "NaN", 123, 0},
     // A maximum that passes over NaN, and a logarithm of what is surely negative.
     {"def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k](x[i, k]) }",
      "def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k, x[i, k] == x[i, k]](x[i, k]) }", "[1]", "NaN", 4, 0},
