@@ -65,8 +65,11 @@ public:
       Value step = mul(p ? add(size, p) : size, constant(u + 0x1p-53));
       e = e ? add(e, step) : step;
     }
-    if (tiny > 0)
-      e = e ? add(e, constant(tiny)) : constant(tiny);
+    if (tiny > 0) { // of what is not exactly zero
+      Value exact = cmp(mlir::arith::CmpFPredicate::OEQ, p ? add(size, p) : size, zero());
+      Value least = select(exact, zero(), constant(tiny));
+      e = e ? add(e, least) : least;
+    }
     if (!e)
       e = zero();
     Value finite = less(size, infinity());

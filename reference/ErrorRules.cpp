@@ -237,7 +237,8 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   // Some order may overflow on the way.
   double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
   Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), m.add(partial, bound)), m.less(m.abs(state[0]), m.infinity()));
-  Value rounded = m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest));
+  Value zeros = m.cmp(arith::CmpFPredicate::OEQ, reach, m.zero()); // which add up exactly
+  Value rounded = m.select(zeros, m.zero(), m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest)));
   return m.select(m.less(m.abs(state[0]), m.infinity()), rounded,
                   specialSumError(b, state[0], state[1], state[2], largest, unit.ofElements));
 }

@@ -68,7 +68,13 @@ Value specialProductError(Builder &b, Scalar x, Scalar y, Value product, Value e
   Specials m(b, product);
   SmallVector<Scalar> in = sameLanes(b, {x, y}, product);
   Value exact = m.both(m.isExact(in[0].e), m.isExact(in[1].e));
-  Value nan = m.min(m.leastOfNan(in), m.select(exact, m.constant(generated), m.infinity()));
+  // A zero that the program makes may be passed over, whatever it meets.
+  auto ofNan = [&](Scalar s, Scalar other) {
+    Value own = s.e ? s.e : m.zero();
+    return m.select(m.isNan(s.v), m.select(m.either(m.isNonzero(other), m.isNan(other.v)), own, m.max(own, m.constant(generated))),
+                    m.infinity());
+  };
+  Value nan = m.min(m.min(ofNan(in[0], in[1]), ofNan(in[1], in[0])), m.select(exact, m.constant(generated), m.infinity()));
   Value infinite = m.either(m.isInfinite(in[0].v), m.isInfinite(in[1].v));
   return m.choose(product, e ? e : m.zero(), nan, m.both(infinite, m.both(m.isNonzero(in[0]), m.isNonzero(in[1]))));
 }

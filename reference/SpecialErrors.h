@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is known of infinite and NaN values. Where v is one, a finite e says that the device has the same infinity, or NaN:
-// e = 0 in every way in which the language lets the program be computed, kAsWritten where no factor moves across a sum
-// (docs/language.md, Precision). An infinity times zero is NaN so: taken out of the sum, the factor may meet no zero, or another one.
+// e = 0 in every way in which the language lets the program be computed, kAsWritten where no factor moves across a sum and no zero
+// is passed over (docs/language.md, Expressions and types). An infinity times zero is NaN so: taken out of the sum, the factor may
+// meet no zero, or another one. And so is NaN times a zero that may be one of the program's.
 // Where e is infinite, the device may have anything.
 #pragma once
 

@@ -34,8 +34,8 @@ std::shared_ptr<JitKernel> compiled(const Device &device, const std::string &tex
   return kernel.ok() ? *kernel : nullptr;
 }
 
-/// Arguments of `kernel`: its f32 inputs x, and s, and outputs. Row 1 of x has a NaN, 2 an infinity, 3 infinities of both signs, 4 none
-/// but zeros, 5 none but -inf, 6 large numbers; s has an infinity, a zero and a NaN.
+/// Arguments of `kernel`: its f32 inputs x, and s, lengths n, and outputs. Row 1 of x has a NaN, 2 an infinity, 3 infinities of both signs,
+/// 4 none but zeros, 5 none but -inf, 6 large numbers; s has an infinity, a zero and a NaN.
 std::vector<HostTensor> argumentsOf(const Kernel &signature) {
   std::vector<HostTensor> tensors;
   for (const Param &p : signature.params) {
@@ -50,6 +50,11 @@ std::vector<HostTensor> argumentsOf(const Kernel &signature) {
     if (p.kind == ParamKind::Output)
       continue;
     fillRandom(t, tensors.size());
+    if (p.name == "n") {
+      for (int64_t i = 0; i < kRows; ++i)
+        t.as<int32_t>()[i] = int32_t(5 * i + 1);
+      continue;
+    }
     auto set = [&](int64_t i, double v) { t.as<float>()[i] = float(v); };
     if (p.name == "s") {
       set(1, kInf), set(2, 0), set(3, kNan);
@@ -110,6 +115,8 @@ const Case kCases[] = {
     // A norm of zeros: 0 / 0.
     {"def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / norminf[k](x[i, k]) }",
      "def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / max(norminf[k](x[i, k]), 1e-30) }", "[4, 0]", "NaN", 123, 0},
+    {"def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / sqrt(sum[k](x[i, k] ** 2)) }",
+     "def f(x: f32[M, K]) -> (y: f32[M, K]) { y[i, k] = x[i, k] / max(sqrt(sum[k](x[i, k] ** 2)), 1e-30) }", "[4, 0]", "NaN", 123, 0},
     // A maximum that passes over NaN, and a logarithm of what is surely negative.
     {"def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k](x[i, k]) }",
      "def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = max[k, x[i, k] == x[i, k]](x[i, k]) }", "[1]", "NaN", 4, 0},
@@ -154,6 +161,23 @@ TEST(CheckSpecials, AFactorMayMoveAcrossTheSum) {
     EXPECT_GT(moved.special, 0) << moved.toString(); // a NaN among the elements stays one
     EXPECT_GT(moved.unchecked, 0) << moved.toString();
   }
+}
+
+TEST(CheckSpecials, AZeroOfTheProgramMayBePassedOver) {
+  // Keys beyond n[i] have the weight 0, which may or may not meet what their values hold.
+  const char *
+      weighted =
+         "def f(x: f32[M, K], w: f32[M, K], n: i32[M]) -> (y: f32[M, M]) { let p[i, j] = softmax[j](w[i, j] if j < n[i] else -inf)\n"
+         "  y[i, d] = sum[j](p[i, j] * x[d, j]) }",
+     *skipped = "def f(x: f32[M, K], w: f32[M, K], n: i32[M]) -> (y: f32[M, M]) { let p[i, j] = softmax[j](w[i, j] if j < n[i] else -inf)\n"
+                "  y[i, d] = sum[j, j < n[i]](p[i, j] * x[d, j]) }";
+  for (const Device &device : kDevices)
+    for (const char *text : {weighted, skipped}) {
+      reference::OutputCheck check = judge(device, weighted, text);
+      EXPECT_EQ(check.failures, 0) << device.target << ": " << check.toString();
+      EXPECT_GT(check.special, 0) << check.toString(); // NaN among the keys that count
+      EXPECT_GT(check.unchecked, 0) << check.toString();
+    }
 }
 
 } // namespace
