@@ -50,8 +50,9 @@ private:
       if (part.getThreads() != first_.getThreads() || part.getMinBlocks() != first_.getMinBlocks() ||
           part.getCluster() != first_.getCluster() || part.getPersistent() != first_.getPersistent() ||
           part.getIndexBits() != first_.getIndexBits() || part.getSizes() != first_.getSizes() || part.getTarget() != first_.getTarget())
-        return part.emitOpError() << "cannot be joined to '" << first_.getSymName()
-                                  << "': threads, blocks a multiprocessor, cluster, persistence, index width, sizes and target must be the same";
+        return part.emitOpError()
+               << "cannot be joined to '" << first_.getSymName()
+               << "': threads, blocks a multiprocessor, cluster, persistence, index width, sizes and target must be the same";
     return success();
   }
 
