@@ -711,7 +711,7 @@ class Products(Workload):
             s = max(32, s // scale)
             return make(h, s, d), make(h, s, d), make(h, s, e), make(s, e)
         m, k, n = self.shape[:3]
-        x = torch.randn(max(32, m // scale), k, device=device).to(torch.bfloat16)
+        x = torch.randn(min(m, max(32, m // scale)), k, device=device).to(torch.bfloat16)
         if self.kernel == "lora":
             return x, make(k, n), make(k, self.shape[3]), make(self.shape[3], n)
         if self.kernel == "gqa":
@@ -1045,7 +1045,7 @@ WORKLOADS = [
     LinearAttention(64, 4096, 64), LinearAttention(64, 4096, 128), Mlp(16384, 512, 2048, 128), Mlp(65536, 1024, 1024, 256),
     *(Mlp(m, 4096, 11008, 4096) for m in (16, 64)),
     Products("gated", 4096, 4096, 11008), Products("qkv", 4096, 4096, 4096), Products("lora", 4096, 4096, 4096, 64),
-    *(Products("gqa", m, 4096, 4096, 1024) for m in (16, 64, 128, 512, 1024, 4096)),
+    *(Products("gqa", m, 4096, 4096, 1024) for m in (1, 16, 64, 128, 512, 1024, 4096)),
     Products("lora", 4096, 4096, 4096, 16), Products("mla_scores", 16, 4096, 128, 64),
     AttentionBackward(64, 4096, 128), AttentionBackward(1, 1024, 128), AttentionBackward(128, 4096, 64),
     Cascade("lce", 8192, 4096, 50257), Cascade("sinks", 4, 16, 4096, 128), Cascade("two_scores", 4, 16, 4096, 128, 64),

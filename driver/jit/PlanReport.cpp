@@ -63,7 +63,7 @@ LaunchReport reportTogether(te::KernelOp kernel, const te::KernelPlan &plan, siz
   }
   llvm::SmallVector<int64_t> blocks;
   if (times.size() == end - first)
-    r.chosen = report(te::timeTogether(times, target.smCount * plan.launches[first].minBlocks, blocks));
+    r.chosen = report(te::timeTogether(times, plan.launches[first].persistent, target.smCount * plan.launches[first].minBlocks, blocks));
   return r;
 }
 

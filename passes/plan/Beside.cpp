@@ -88,7 +88,18 @@ LogicalResult checkBeside(KernelOp kernel, const KernelPlan &plan) {
   return success();
 }
 
-LaunchTime timeTogether(ArrayRef<LaunchTime> times, int64_t atOnce, SmallVectorImpl<int64_t> &blocks) {
+LaunchTime timeTogether(ArrayRef<LaunchTime> times, bool stay, int64_t atOnce, SmallVectorImpl<int64_t> &blocks) {
+  if (!stay) { // a block a tile, one record's behind the other's
+    LaunchTime all = times.front();
+    blocks.assign(1, int64_t(times.front().blocks));
+    for (const LaunchTime &t : times.drop_front()) {
+      blocks.push_back(int64_t(t.blocks));
+      for (double LaunchTime::*term : {&LaunchTime::blocks, &LaunchTime::waves, &LaunchTime::tensor, &LaunchTime::cores,
+                                       &LaunchTime::special, &LaunchTime::shared, &LaunchTime::l2, &LaunchTime::memory})
+        all.*term += t.*term;
+    }
+    return all;
+  }
   auto ofUnits = [](const LaunchTime &t) { return std::max({t.tensor, t.cores, t.special, t.shared, 1e-3}) / t.waves; };
   auto wavesOf = [&](size_t n) { return std::ceil(times[n].blocks / double(blocks[n])); };
   blocks.assign(times.size(), 1);
@@ -147,7 +158,7 @@ private:
       return;
     }
     // (Chains leave no registers for code of others, which ptxas gives out for all of a kernel.)
-    if (!l.persistent || !plan_.launches[head].persistent || isChain(l) || isChain(plan_.launches[head]))
+    if (!multiplies(l) || !multiplies(plan_.launches[head]) || isChain(l) || isChain(plan_.launches[head]))
       return;
     ArrayRef<LaunchPlan> apart = ArrayRef(plan_.launches).slice(head, n + 1 - head);
     std::optional<Joined> best = reckon(head, apart, /*isWhole=*/true), others = reckon(head, apart.drop_back(), /*isWhole=*/false);
@@ -168,6 +179,15 @@ private:
     }
     for (size_t m = head; m <= n; ++m)
       plan_.launches[m] = best->records[m - head];
+  }
+
+  /// Whether it has a product, of tiles or streamed. (What memory alone bounds fills the device by itself.)
+  bool multiplies(const LaunchPlan &l) {
+    SmallVector<Operation *> ops = getDomainOps(kernel_);
+    return llvm::any_of(l.ops, [&](int64_t ordinal) {
+      auto reduce = dyn_cast<ReduceOp>(ops[ordinal]);
+      return reduce && (reduce->hasAttr(kStreamed) || findContraction(reduce));
+    });
   }
 
   /// Whether a product's results are what another one takes, in registers.
@@ -191,9 +211,10 @@ private:
     }
     if (isWhole && !whyNotBeside(kernel_, trial, 0, trial.launches.size() - 1).empty())
       return std::nullopt;
-    joined.time = timeTogether(times, atOnce, joined.blocks);
-    for (size_t m = 1; m < records.size(); ++m)
-      joined.records[m].beside = std::max<int64_t>(1, llvm::divideCeil(uint64_t(joined.blocks[m] * kShares), uint64_t(atOnce)));
+    bool stay = records.front().persistent;
+    joined.time = timeTogether(times, stay, atOnce, joined.blocks);
+    for (size_t m = 1; m < records.size(); ++m) // (a share of blocks that stay; of others any number says that they are beside)
+      joined.records[m].beside = stay ? std::max<int64_t>(1, llvm::divideCeil(uint64_t(joined.blocks[m] * kShares), uint64_t(atOnce))) : 1;
     return joined;
   }
 
@@ -203,7 +224,7 @@ private:
     double all = 0;
     for (const LaunchPlan &l : apart) {
       std::optional<LaunchTime> time = timeOf(kernel_, l, target_, likely_);
-      work.push_back(time ? time->tensor * time->blocks / (time->waves * target_.smCount) : 0);
+      work.push_back(!time ? 0 : time->tensor > 0 ? time->tensor * time->blocks / (time->waves * target_.smCount) : time->memory);
       all += work.back();
     }
     std::vector<LaunchPlan> records;

@@ -20,8 +20,9 @@ std::pair<size_t, size_t> findLaunch(const KernelPlan &plan, size_t n);
 /// Fails with a diagnostic where a record says that it runs beside those before it, and cannot.
 mlir::LogicalResult checkBeside(KernelOp kernel, const KernelPlan &plan);
 
-/// What the records of one launch take together, where each has as many blocks as make the longest of them shortest; these in `blocks`.
-LaunchTime timeTogether(llvm::ArrayRef<LaunchTime> times, int64_t atOnce, llvm::SmallVectorImpl<int64_t> &blocks);
+/// What the records of one launch take together; in `blocks` how many each has. Blocks that `stay` are, of `atOnce`, as many as make the
+/// longest of the records shortest.
+LaunchTime timeTogether(llvm::ArrayRef<LaunchTime> times, bool stay, int64_t atOnce, llvm::SmallVectorImpl<int64_t> &blocks);
 
 /// Has records run beside those before them where that takes less time, by a schedule in any case or in none. Fails with a diagnostic
 /// where a schedule asks for what cannot be.
