@@ -175,6 +175,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further kernel is begun")
     parser.add_argument("--bits", metavar="FILE")
+    parser.add_argument("--first-plan", action="store_true", help="bits: of each kernel's first plan, whatever NVRTC makes of it, by full code")
     parser.add_argument("--loads", type=int)
     args = parser.parse_args()
     if args.loads:
@@ -182,7 +183,9 @@ def main():
     import torch  # noqa: F401: before the forks
     import kernelc  # noqa: F401
     if args.bits:
-        rows = run_all(workload(args.seed, "small"), "block", "small", args.jobs, args.limit)
+        if args.first_plan:  # under `tiered` no plan is tried, and without a worker there is no fast code
+            os.environ["KERNELC_NVRTC_WORKER"] = "0"
+        rows = run_all(workload(args.seed, "small"), "tiered" if args.first_plan else "block", "small", args.jobs, args.limit)
         with open(args.bits, "w") as f:
             json.dump({title: error or digest for title, _, digest, error in rows}, f, indent=1, sort_keys=True)
         print(f"{len(rows)} kernels, {sum(r[3] is not None for r in rows)} failed")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether the fast tier's code gives the same bits as the full one's: every kernel of examples/, test/conformance and the drawn
 sequences, at small sizes on a GPU, with NVRTC as it is and with --Ofast-compile=mid in every compile (nvrtc_tier.c). A table of those that
-differ, and their number; exit status 1 where one does. Needs PyTorch, a GPU, and `cc` or a built shim.
+differ, and their number; exit status 1 where one does. Both are code of one plan: which of a kernel's ranked plans is kept depends on what
+NVRTC makes of them, and another plan may add in another order. Needs PyTorch, a GPU, and `cc` or a built shim.
 
     tier_bits.py [--seed 1] [--jobs 16] [--limit 100] [--nvrtc FILE] [--shim FILE] [--keep DIR]
 """
@@ -54,7 +55,7 @@ def wrapped(nvrtc, shim, folder):
 def bits(nvrtc, file, a):
     """{kernel: hash of its results, or what it failed with}"""
     done = subprocess.run([sys.executable, os.path.join(HERE, "first_launch.py"), "--seed", str(a.seed), "--jobs", str(a.jobs), "--limit", str(a.limit),
-                           "--bits", file], env={**os.environ, "KERNELC_LIBNVRTC": nvrtc}, stderr=subprocess.PIPE, text=True)
+                           "--first-plan", "--bits", file], env={**os.environ, "KERNELC_LIBNVRTC": nvrtc}, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(done.stderr[-2000:])
     with open(file) as f:
