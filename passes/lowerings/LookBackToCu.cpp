@@ -136,9 +136,8 @@ private:
       Value low = hear();
       if (t.getIntOrFloatBitWidth() > 32) {
         Value half = arith::ConstantIntOp::create(b_, loc_, b_.getI64Type(), 32), high = hear();
-        low = arith::OrIOp::create(
-            b_, loc_, arith::ExtUIOp::create(b_, loc_, b_.getI64Type(), low),
-            arith::ShLIOp::create(b_, loc_, arith::ExtUIOp::create(b_, loc_, b_.getI64Type(), high), half));
+        low = arith::OrIOp::create(b_, loc_, arith::ExtUIOp::create(b_, loc_, b_.getI64Type(), low),
+                                   arith::ShLIOp::create(b_, loc_, arith::ExtUIOp::create(b_, loc_, b_.getI64Type(), high), half));
       }
       state.push_back(ofBits(low, t));
     }
@@ -178,9 +177,8 @@ private:
       for (auto [v, array] : llvm::zip(heard, theirs))
         memref::StoreOp::create(b_, loc_, v, array, zero);
     });
-    State state = llvm::map_to_vector(theirs, [&](Value array) -> Value {
-      return memref::LoadOp::create(b_, c_.named("nodes_left", loc_), array, zero);
-    });
+    State state = llvm::map_to_vector(
+        theirs, [&](Value array) -> Value { return memref::LoadOp::create(b_, c_.named("nodes_left", loc_), array, zero); });
     overSteps(c_, 1, kNode, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
       Value bit = arith::RemSIOp::create(b_, loc_, arith::ShRSIOp::create(b_, loc_, lane, step), c_.index(2, loc_));
       Value isBehind = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, bit, c_.index(1, loc_));

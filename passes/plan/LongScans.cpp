@@ -72,8 +72,8 @@ bool looksBack(Operation *r, const Scan &scan, const SizeFacts &facts, const Tar
   if (fold && llvm::any_of(r->getUsers(), isSummed))
     return false;
   AffineMap extents = getExtents(r);
-  bool isOneRow = llvm::all_of(llvm::seq(0u, scan.reduced),
-                               [&](unsigned d) { return d == scan.along || knownMax(extents.getResult(d), facts) == 1; });
+  bool isOneRow =
+      llvm::all_of(llvm::seq(0u, scan.reduced), [&](unsigned d) { return d == scan.along || knownMax(extents.getResult(d), facts) == 1; });
   return runsAlongMemory(r, scan) || isOneRow;
 }
 
