@@ -110,14 +110,16 @@ struct ScanCosts {
   int64_t rowBlocks = 2;         ///< of a multiprocessor
   int64_t leastColumn = 64;      ///< elements of a chunk of a column
   int64_t columnBlocks = 16;     ///< of 32 columns, of a multiprocessor
-  int64_t registersAhead = 64;   ///< for what later rounds read
+  int64_t perThreadBehind = 32;  ///< elements of a tile that asks those before it: fewer warps to meet, more loads on their way
+  int64_t threadsBehind = 128;   ///< of a block that has one
+  int64_t registersAhead = 96;   ///< for what later rounds read
   int64_t mostAhead = 8;         ///< rounds: as long as memory takes, and more text is compiled for longer
 };
 
 /// Folds and recurrences (FoldPlan.cpp).
 struct FoldCosts {
   int64_t mostWarps = 4;         ///< of blocks whose threads walk alone
-  int64_t mostStates = 8;        ///< of a thread beside a recurrence
+  int64_t mostStates = 4;        ///< of a thread beside a recurrence: what it has asked for needs the registers
   int64_t threadsOfStates = 256; ///< of a multiprocessor, from which a thread has several states
   int64_t threadsAlone = 1024;   ///< of a multiprocessor, from which each result has a thread of its own
   int64_t threads = 256;
@@ -125,7 +127,7 @@ struct FoldCosts {
   int64_t mostPerThread = 4;  ///< states
   int64_t largestInTile = 64; ///< points of an index beside a recurrence that a tile has all of
   int64_t mostWarpsOfStates =
-      2; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
+      1; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
 };
 
 /// Scatters and segments (ScatterPlan.cpp).

@@ -262,7 +262,9 @@ private:
     twice.append(soFar.begin(), soFar.end());
     auto loop = scf::ForOp::create(b, loc_, c_.index(0, loc_), c_.index(count, loc_), c_.index(1, loc_), twice);
     loop.getInductionVar().setLoc(c_.named("w", loc_));
-    loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1)); // a predicate each round: there are seven
+    constexpr int64_t kUnrolled = 4; // a predicate each round: there are seven
+    if (count > kUnrolled)
+      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
     size_t n = soFar.size();
     SmallVector<Value> args = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     for (auto [k, arg] : llvm::enumerate(args))

@@ -4,6 +4,7 @@
 
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
+#include "ir/tile/Tile.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/LongScans.h"
@@ -67,16 +68,28 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     l.tiles[along] = clampTile(l, along, std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.columnRounds / components)))));
     return;
   }
+  if (isLong) {        // a tile a block: neighbours on the grid have other rows, so that a tile seldom waits for those before it
+    int64_t words = 1; // of an element's states, in registers
+    for (int64_t ordinal : l.ops)
+      if (auto fold = dyn_cast<FoldOp>(ops_[ordinal]); findScanOf(ops_[ordinal])) {
+        int64_t own = 0;
+        for (unsigned k = 0; k < (fold ? fold.getNumComponents() : 1); ++k)
+          own += tile::LookBackOp::wordsOf(fold ? fold.getComponentType(k)
+                                                : cast<RankedTensorType>(ops_[ordinal]->getResult(0).getType()).getElementType());
+        words = std::max(words, own);
+      }
+    int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThreadBehind / words))));
+    l.tiles[along] = clampTile(l, along, costs_.scans.threadsBehind * perThread);
+    l.warps = costs_.scans.threadsBehind / 32;
+    l.grid.insert(l.grid.begin(), along);
+    return;
+  }
   constexpr int64_t kLeastThreads = 32;
   const int64_t most = costs_.scans.threads;
   const int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThread / components))));
   l.tiles[along] = clampTile(l, along, most * perThread);
   int64_t threads = std::clamp<int64_t>(l.tiles[along] / perThread, kLeastThreads, most);
   l.warps = threads / 32;
-  if (isLong) { // a tile a block: neighbours on the grid have other rows, so that a tile seldom waits for those before it
-    l.grid.insert(l.grid.begin(), along);
-    return;
-  }
   // Short rows: several to a block.
   int64_t rows = threads * perThread / l.tiles[along];
   for (int64_t index : llvm::reverse(l.grid)) {
