@@ -5,6 +5,7 @@
 // tiles of lower tickets alone, whose blocks have started; and it says what it has before it waits, so that no two wait for each
 // other. The last tile of a node says what that comes to: of the first level as soon as it has its neighbours, of the others once
 // all levels are there.
+#include "passes/lowerings/LookBack.h"
 #include "passes/lowerings/ThreadCode.h"
 
 #include "passes/analysis/Reduction.h"
@@ -15,8 +16,6 @@ using namespace mlir;
 namespace kernelc {
 
 namespace {
-
-constexpr int64_t kNode = 32; ///< nodes of a level that make one of the next: as many as a warp has lanes
 
 class LookBackLowering {
 public:
@@ -69,9 +68,9 @@ private:
     return arith::CmpIOp::create(b_, c_.named(name, loc_), arith::CmpIPredicate::eq, v, c_.index(0, loc_));
   }
   /// How many nodes of its parent are to the left of a node.
-  Value digitOf(Value node) { return arith::RemSIOp::create(b_, c_.named("left", loc_), node, c_.index(kNode, loc_)); }
+  Value digitOf(Value node) { return arith::RemSIOp::create(b_, c_.named("left", loc_), node, c_.index(kLookBackNode, loc_)); }
   Value isLast(Value digit) {
-    return arith::CmpIOp::create(b_, c_.named("is_last", loc_), arith::CmpIPredicate::eq, digit, c_.index(kNode - 1, loc_));
+    return arith::CmpIOp::create(b_, c_.named("is_last", loc_), arith::CmpIPredicate::eq, digit, c_.index(kLookBackNode - 1, loc_));
   }
   State load(ArrayRef<Value> arrays, Value at) {
     return llvm::map_to_vector(arrays, [&](Value array) -> Value { return memref::LoadOp::create(b_, loc_, array, at); });
@@ -154,7 +153,7 @@ private:
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(loop.getBody());
     ValueRange args = loop.getRegionIterArgs();
-    Value to = c_.index(kNode, loc_);
+    Value to = c_.index(kLookBackNode, loc_);
     scf::YieldOp::create(b_, loc_,
                          ValueRange{c_.add(args[0], args[2], loc_), arith::DivSIOp::create(b_, loc_, args[1], to),
                                     arith::DivSIOp::create(b_, loc_, args[2], to)});
@@ -179,7 +178,7 @@ private:
     });
     State state = llvm::map_to_vector(
         theirs, [&](Value array) -> Value { return memref::LoadOp::create(b_, c_.named("nodes_left", loc_), array, zero); });
-    overSteps(c_, 1, kNode, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
+    overSteps(c_, 1, kLookBackNode, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
       Value bit = arith::RemSIOp::create(b_, loc_, arith::ShRSIOp::create(b_, loc_, lane, step), c_.index(2, loc_));
       Value isBehind = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, bit, c_.index(1, loc_));
       return op_.getCombine().empty() ? combine(own, other) : select(isBehind, combine(other, own), combine(own, other));
@@ -192,14 +191,14 @@ private:
       Value endsNode = arith::AndIOp::create(b_, c_.named("ends_node", loc_), isZero(level, "is_lowest"), isLast(digit));
       c_.inBranch(endsNode, loc_, [&] {
         Value next = c_.add(c_.scalars.lookup(op_.getCount()), c_.index(1, loc_), loc_);
-        tell(combine(state, own), next, arith::DivSIOp::create(b_, loc_, number_, c_.index(kNode, loc_)));
+        tell(combine(state, own), next, arith::DivSIOp::create(b_, loc_, number_, c_.index(kLookBackNode, loc_)));
       });
     });
   }
 
   /// The nodes of the third level and above that end with this tile.
   void tellUpper(State own) {
-    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kNode, loc_), ends;
+    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kLookBackNode, loc_), ends;
     for (int64_t l = 0; l + 1 < levels_; ++l) {
       Value last = isLast(digitOf(node));
       ends = ends ? Value(arith::AndIOp::create(b_, c_.named("ends", loc_), ends, last)) : last;

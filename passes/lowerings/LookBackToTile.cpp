@@ -2,6 +2,7 @@
 // Scans along the grid: a block has one tile of a row, and asks those before it what they come to (tile.look_back). Its flags
 // are memory of their own, which a small launch before this one zeroes.
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/lowerings/LookBack.h"
 
 #include "ir/cu/Cu.h"
 #include "ir/te/ScheduleLoc.h"
@@ -24,13 +25,13 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
   std::optional<int64_t> along = findLookBack();
   if (!along)
     return tensors;
-  constexpr int64_t kNode = 32, kMostLevels = 6;
+  constexpr int64_t kMostLevels = 6; // 2^30 tiles
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   auto tilesOf = [&](int64_t index) { return l_.extents.getResult(index).ceilDiv(l_.tiles[index]); };
   AffineExpr nodes = tilesOf(*along), length = nodes + 1; // (the ticket)
-  int64_t most = knownMax(nodes, facts), tiles = kNode;
-  for (levels_ = 1; levels_ < kMostLevels && (most < 0 || tiles < most); ++levels_, tiles *= kNode) {
-    nodes = nodes.floorDiv(kNode);
+  int64_t most = knownMax(nodes, facts), tiles = kLookBackNode;
+  for (levels_ = 1; levels_ < kMostLevels && (most < 0 || tiles < most); ++levels_, tiles *= kLookBackNode) {
+    nodes = nodes.floorDiv(kLookBackNode);
     length = length + nodes;
   }
   int64_t source = -1; // behind the kernel's own workspaces, and those of other launches
