@@ -25,7 +25,8 @@ protected:
   }
 
   /// The kernel whose code spills as `spills` says of a plan's line, and how many were compiled.
-  Kernel choose(std::shared_ptr<Program> program, absl::FunctionRef<int64_t(const std::string &)> spills, std::string nvrtc = "13.0") {
+  Kernel choose(std::shared_ptr<Program> program, absl::FunctionRef<int64_t(const std::string &)> spills, std::string nvrtc = "13.0",
+                bool mayCompile = true) {
     VariantOptions options;
     options.facts["N"] = {4096, 4096, 4096};
     Kernel kernel = program->kernels()[0];
@@ -42,7 +43,7 @@ protected:
       code.cubins[0].kernels.push_back(r);
       return code;
     };
-    keepBestPlan({*cache_, nvrtc, compile}, *program, options, kernel);
+    keepBestPlan({*cache_, nvrtc, compile, mayCompile}, *program, options, kernel);
     return kernel;
   }
 
@@ -77,6 +78,15 @@ TEST_F(PlanChoiceTest, TakesTheNextPlanAndRemembersIt) {
   EXPECT_EQ(compiled_, 0);
   choose(parse(), firstSpills, "13.1"); // another compiler may do better
   EXPECT_EQ(compiled_, 2);
+}
+
+// Under `tiered`: fast code, which spills more, and full code are made of one plan, so that their bits agree.
+TEST_F(PlanChoiceTest, TriesNoPlanWhereNothingMayBeCompiled) {
+  std::string first = choose(parse(), [](const std::string &) { return 0; }, "13.1").variants[0].launches[0].schedule;
+  auto firstSpills = [&](const std::string &schedule) { return schedule == first ? 48 : 0; };
+  Kernel kernel = choose(parse(), firstSpills, "13.0", /*mayCompile=*/false);
+  EXPECT_EQ(kernel.variants[0].launches[0].schedule, first);
+  EXPECT_EQ(compiled_, 0);
 }
 
 TEST_F(PlanChoiceTest, KeepsTheFirstWhereOthersAreNoBetter) {
