@@ -90,8 +90,10 @@ RegTile FunctionLowering::registersToGoOnIn(Operation *op, const Layout &layout)
 }
 
 /// Whether all who read `op` behind its run take one element at a time, while what it repeats still is where it was: then that needs
-/// no registers of its own.
+/// no registers of its own. Beside products it keeps its run, so that the loop behind waits has one thing to do.
 static bool isReadAtItsSource(BroadcastOp op, const llvm::SmallPtrSetImpl<Operation *> &run, bool isInRegisters) {
+  if (llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
+    return false;
   Operation *last = op;
   for (Operation *user : op->getUsers()) {
     if (run.contains(user))
