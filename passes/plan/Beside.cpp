@@ -18,7 +18,7 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-/// Of blocks that are a record's where there are fewer blocks than tiles, in so many.
+/// `beside` counts the blocks of a record in so many parts of all that run at once.
 constexpr int64_t kShares = 1024;
 
 /// Why record `n` cannot run beside those from `head` on; empty where it can.
@@ -241,6 +241,8 @@ private:
       record.dependent = l.dependent;
       Target part = target_;
       part.smCount = std::max(1, int(double(target_.smCount) * own / std::max(all, 1e-9)));
+      // What does not hold on a part of the device is no mistake of the user's.
+      ScopedDiagnosticHandler quiet(kernel_->getContext(), [](Diagnostic &) { return success(); });
       Scheduler scheduler(kernel_, part, plan_, merge_, likely_);
       if (own <= 0 || !scheduler.schedule(record) || scheduler.findCutReduction(record) ||
           failed(applySchedule(kernel_, plan_.target, record)))
