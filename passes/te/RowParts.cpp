@@ -69,7 +69,7 @@ private:
       plain &= found.has_value();
       for (auto [n, v] : llvm::enumerate(read.getOperands_()))
         reads |= e.isFunctionOfDim(n) && (findIndex(op, v) == dim || !findIndex(op, v));
-      if (found == dim && !made)
+      if (found == dim && !made && isa<ComputeOp, ReduceOp>(producer) && position < getResultDims(read.getTensor()).size())
         made = getResultDims(read.getTensor())[position];
     }
     if (!reads) // the same for all rows
@@ -88,8 +88,8 @@ private:
     if (auto compute = dyn_cast<ComputeOp>(op))
       return !compute.getCondition() && !compute.getOutMap();
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (!reduce || reduce.isArg() || reduce->hasAttr(kInTile) || reduce->hasAttr(kSegmented) || !getThinDims(reduce).empty() ||
-        findScan(reduce) || findGeneralContraction(reduce) || findColumn(reduce, facts_))
+    if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kInTile) || reduce->hasAttr(kSegmented) ||
+        !getThinDims(reduce).empty() || findScan(reduce) || findGeneralContraction(reduce) || findColumn(reduce, facts_))
       return false;
     Count elements = 1;
     for (AffineExpr extent : reduce.getExtents().getResults().drop_front(reduce.getNumParallel())) {
