@@ -30,6 +30,8 @@ public:
     unifyLanes(b, values);
     return mlir::arith::SelectOp::create(b, values[0], values[1], values[2]);
   }
+  Value isNan(Value x) { return cmp(mlir::arith::CmpFPredicate::UNO, x, x); }
+  Value isFinite(Value x) { return less(abs(x), infinity()); }
   Value less(Value x, Value y) { return cmp(mlir::arith::CmpFPredicate::OLT, x, y); }
   /// x may be as small as `reach`, or `reach` is infinite or NaN.
   Value atMost(Value x, Value reach) {
@@ -51,9 +53,8 @@ public:
   Value clean(Value p, Value from) {
     if (!p || !from)
       return p;
-    Value isNan = cmp(mlir::arith::CmpFPredicate::UNO, p, p);
     Value exact = cmp(mlir::arith::CmpFPredicate::OEQ, from, zero());
-    return select(isNan, select(exact, zero(), infinity()), p);
+    return select(isNan(p), select(exact, zero(), infinity()), p);
   }
   /// The bound after v was rounded with relative error u and absolute error tiny:
   /// infinity where |v| may exceed `largest`; where v is not finite, zero if p is.

@@ -58,7 +58,7 @@ Value integerCastError(Builder &b, Scalar s, bool) {
   // Truncation is monotone; saturation only brings values together.
   ErrorMath m(b, s.v);
   Value high = math::TruncOp::create(b, m.add(s.v, s.e)), low = math::TruncOp::create(b, m.sub(s.v, s.e));
-  Value finite = m.less(m.abs(s.v), m.infinity()), known = m.less(s.e, m.infinity());
+  Value finite = m.isFinite(s.v), known = m.less(s.e, m.infinity());
   return m.select(finite, m.clean(m.sub(high, low), s.e), m.select(known, m.zero(), m.infinity()));
 }
 
@@ -89,11 +89,9 @@ static Value difference(Builder &b, Value t, Value f) {
   ErrorMath m(b, t);
   // Equal infinities differ by nothing, nor do two NaN.
   Value same = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, t, f);
-  auto nan = [&](Value v) -> Value { return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v, v); };
-  same = arith::OrIOp::create(b, same, arith::AndIOp::create(b, nan(t), nan(f)));
+  same = arith::OrIOp::create(b, same, arith::AndIOp::create(b, m.isNan(t), m.isNan(f)));
   Value d = m.abs(m.sub(t, f));
-  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, d, d);
-  return m.select(same, m.zero(), m.select(isNan, m.infinity(), d));
+  return m.select(same, m.zero(), m.select(m.isNan(d), m.infinity(), d));
 }
 
 Value selectError(Builder &b, Scalar c, Scalar t, Scalar f) {
@@ -236,18 +234,16 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   }
   // Some order may overflow on the way.
   double largest = wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
-  Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), m.add(partial, bound)), m.less(m.abs(state[0]), m.infinity()));
+  Value overflows = arith::AndIOp::create(b, m.less(m.constant(largest), m.add(partial, bound)), m.isFinite(state[0]));
   Value zeros = m.cmp(arith::CmpFPredicate::OEQ, reach, m.zero()); // which add up exactly
   Value rounded = m.select(zeros, m.zero(), m.select(overflows, m.infinity(), m.rounded(bound, state[0], 0, 0, largest)));
-  return m.select(m.less(m.abs(state[0]), m.infinity()), rounded,
-                  specialSumError(b, state[0], state[1], state[2], largest, unit.ofElements));
+  return m.select(m.isFinite(state[0]), rounded, specialSumError(b, state[0], state[1], state[2], largest, unit.ofElements));
 }
 
 Value extremeError(Builder &b, ArrayRef<Value> state) {
   ErrorMath m(b, state[0]);
-  auto isNan = [&](Value v) { return m.cmp(arith::CmpFPredicate::UNO, v, v); };
   Value reach = m.max(difference(b, state[2], state[0]), difference(b, state[0], state[1]));
-  Value surelyNan = arith::AndIOp::create(b, isNan(state[1]), isNan(state[2]));
+  Value surelyNan = arith::AndIOp::create(b, m.isNan(state[1]), m.isNan(state[2]));
   return m.select(surelyNan, m.zero(), reach);
 }
 
@@ -329,7 +325,7 @@ SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> s
   if (!unsure)
     return result;
   if (sum) {
-    Value finite = m.less(m.abs(v), m.infinity()), size = m.select(finite, m.addMaybe(m.abs(v), te), m.infinity());
+    Value finite = m.isFinite(v), size = m.select(finite, m.addMaybe(m.abs(v), te), m.infinity());
     result[1] = m.select(unsure, m.add(state[1], size), result[1]);
     result[2] = m.select(unsure, m.select(finite, taken[2], state[2]), result[2]);
     result[3] = m.select(unsure, taken[3], result[3]);

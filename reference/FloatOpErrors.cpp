@@ -243,7 +243,7 @@ private:
     // And exp(x - y) as exp2(x * log2(e) - y * log2(e)) (te-base-two): so much of the larger one.
     if (type().isF32() && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<math::ExpOp>(user); })) {
       Value shift = m.mul(m.max(m.abs(in[0].v), m.abs(in[1].v)), m.constant(0x1p-24));
-      p = m.addMaybe(p, m.select(m.less(m.abs(v), m.infinity()), shift, m.zero()));
+      p = m.addMaybe(p, m.select(m.isFinite(v), shift, m.zero()));
     }
     return p;
   }
@@ -271,7 +271,7 @@ private:
   Value ofBaseTwo() {
     Value size = m.min(m.abs(in[0].v), m.constant(128));
     Value shift = m.add(m.mul(m.abs(v), m.mul(size, m.constant(0x1p-23))), m.constant(0x1p-126));
-    return m.select(m.less(m.abs(v), m.infinity()), shift, m.zero());
+    return m.select(m.isFinite(v), shift, m.zero());
   }
 
   /// With this op's own rounding.

@@ -17,9 +17,7 @@ class Specials : public ErrorMath {
 public:
   Specials(Builder &b, Value like) : ErrorMath(b, like), b_(b) {}
 
-  Value isNan(Value v) { return cmp(arith::CmpFPredicate::UNO, v, v); }
   Value isInfinite(Value v) { return cmp(arith::CmpFPredicate::OEQ, abs(v), infinity()); }
-  Value isFinite(Value v) { return less(abs(v), infinity()); }
   Value isExact(Value e) { return cmp(arith::CmpFPredicate::OEQ, e ? e : zero(), zero()); }
   /// Whether s is surely not zero, of its sign.
   Value isNonzero(Scalar s) { return less(s.e ? s.e : zero(), abs(s.v)); }
