@@ -5,6 +5,7 @@
 #include "driver/compile/SizeExprOf.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IntegerSet.h"
+#include "passes/analysis/Definitions.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -14,11 +15,6 @@ namespace {
 
 /// Attributes and types are unique in a context.
 std::string address(const void *p) { return absl::StrCat(reinterpret_cast<uintptr_t>(p), " "); }
-
-/// Whether the statement writes every point of its result, each at the point's own place, and no condition leaves one out.
-bool isDefinition(te::ComputeOp op) {
-  return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
-}
 
 /// The dims that `read` reads at, one a subscript, where that is what they are and none stands twice.
 std::optional<std::vector<unsigned>> plainDims(te::ReadOp read, ArrayRef<ValueForm> operands) {
@@ -82,7 +78,7 @@ ValueForm ValueForms::ofRead(te::ReadOp read) {
     operands.push_back(of(v));
   // What a definition makes of the point is the point's own, as if it were written here.
   auto definition = read.getTensor().getDefiningOp<te::ComputeOp>();
-  if (definition && isDefinition(definition) && read.getBounds() == te::BoundsMode::InBounds)
+  if (definition && te::isDefinition(definition) && read.getBounds() == te::BoundsMode::InBounds)
     if (auto dims = plainDims(read, operands)) {
       ValueForm form = of(definition.getYield().getValues()[0]);
       for (unsigned &d : form.dims)

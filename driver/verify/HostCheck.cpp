@@ -39,12 +39,9 @@ static absl::StatusOr<std::vector<int64_t>> sizesOf(const Kernel &signature, abs
   return solveSizes(signature, shapes, named);
 }
 
-absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Place &place, absl::Span<const TensorView> args,
-                                                    absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> named) {
+static absl::StatusOr<reference::CheckReport> compare(JitKernel &kernel, const Place &place, absl::Span<const TensorView> args,
+                                                      absl::Span<const HostTensor> tensors, absl::Span<const int64_t> sizes) {
   const Kernel &signature = kernel.signature();
-  absl::StatusOr<std::vector<int64_t>> sizes = sizesOf(signature, tensors, named);
-  if (!sizes.ok())
-    return sizes.status();
   absl::StatusOr<std::shared_ptr<CpuKernel>> oracle =
       compileForCpu(kernel.program(), signature, reference::Arithmetic::F64WithError,
                     place.kind == Place::Cuda ? reference::Sums::OnMatrixUnits : reference::Sums::InF32);
@@ -57,7 +54,7 @@ absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Pla
   if (place.kind != Place::Cpu)
     options.admitting = [&] { return compileAdmitting(kernel.program(), signature); };
   absl::StatusOr<reference::CheckReport> checked =
-      reference::checkOutputs(*(*oracle)->code, *sizes, args, outs, kernel.threadPool(), options);
+      reference::checkOutputs(*(*oracle)->code, sizes, args, outs, kernel.threadPool(), options);
   if (!checked.ok())
     return checked.status();
   if (int record = kernel.recordParam(); record >= 0) { // the run has said what it holds
@@ -65,6 +62,12 @@ absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Pla
     checked->outputs.erase(checked->outputs.begin() + at);
   }
   return checked;
+}
+
+absl::StatusOr<reference::CheckReport> checkResults(JitKernel &kernel, const Place &place, absl::Span<const TensorView> args,
+                                                    absl::Span<const HostTensor> tensors, absl::Span<const NamedSize> named) {
+  absl::StatusOr<std::vector<int64_t>> sizes = sizesOf(kernel.signature(), tensors, named);
+  return sizes.ok() ? compare(kernel, place, args, tensors, *sizes) : sizes.status();
 }
 
 absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, absl::Span<const HostTensor> tensors,
@@ -90,7 +93,7 @@ absl::StatusOr<CheckResult> checkOnHost(JitKernel &kernel, const Place &place, a
   for (size_t i = 0; i < tensors.size(); ++i)
     if (signature.params[i].kind != ParamKind::Output)
       args.push_back((before[i].data() ? before[i] : tensors[i]).view());
-  absl::StatusOr<reference::CheckReport> checked = checkResults(kernel, place, args, tensors, named);
+  absl::StatusOr<reference::CheckReport> checked = compare(kernel, place, args, tensors, *sizes);
   if (!checked.ok())
     return checked.status();
   CheckResult result;
