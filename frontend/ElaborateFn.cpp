@@ -158,6 +158,7 @@ bool Elaborator::bindShape(const Definition *fn, const Param &p, const Expr *giv
 }
 
 bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Scope &body) {
+  SmallVector<StringRef> names(llvm::map_range(fn->params, [](const Param &p) { return p.name; }));
   SmallVector<const Expr *> given(fn->params.size());
   size_t next = 0;
   for (const NamedArg &a : e->named) {
@@ -166,9 +167,6 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
       for (i = 0; i < fn->params.size() && fn->params[i].name != a.name; ++i)
         ;
       if (i == fn->params.size()) {
-        SmallVector<StringRef> names;
-        for (const Param &p : fn->params)
-          names.push_back(p.name);
         std::string near = findNearest(a.name, names);
         auto d = error(a.loc);
         d << "'" << fn->name << "' has no parameter '" << a.name << "'; ";
@@ -182,8 +180,7 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
       ++next;
     }
     if (i >= fn->params.size() || given[i]) {
-      SmallVector<StringRef> names(llvm::map_range(fn->params, [](const Param &p) { return p.name; }));
-      error(e->loc) << "'" << fn->name << "' takes " << fn->params.size() << (names.size() == 1 ? " argument" : " arguments") << " ("
+      error(e->loc) << "'" << fn->name << "' takes " << fn->params.size() << (fn->params.size() == 1 ? " argument" : " arguments") << " ("
                     << llvm::join(names, ", ") << "), not " << e->named.size();
       return false;
     }
@@ -191,7 +188,6 @@ bool Elaborator::bindParams(const Definition *fn, const Expr *e, Scope &args, Sc
   }
   for (auto [p, value] : llvm::zip(fn->params, given)) {
     if (!value && !p.defaultValue) {
-      SmallVector<StringRef> names(llvm::map_range(fn->params, [](const Param &p) { return p.name; }));
       error(e->loc) << "'" << fn->name << "' is called without its parameter '" << p.name << "'; it takes " << llvm::join(names, ", ");
       return false;
     }

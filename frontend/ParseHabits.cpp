@@ -21,6 +21,13 @@ size_t Parser::openBracketBefore(size_t token) const {
   return 0;
 }
 
+size_t Parser::findAhead(std::initializer_list<Tok> kinds) const {
+  size_t at = pos;
+  while (tokens[at].kind != Tok::Eof && !llvm::is_contained(kinds, tokens[at].kind))
+    ++at;
+  return at;
+}
+
 /// y[:], x[::2], sum(x[i, :]): at the colon.
 bool Parser::refuseSlice() {
   if (!at(Tok::Colon) || tooDeep || pos == 0 || (tokens[pos - 1].kind != Tok::LSquare && tokens[pos - 1].kind != Tok::Comma))
@@ -72,9 +79,7 @@ bool Parser::refuseSecondBracket(size_t bracket) {
 bool Parser::refuseList() {
   if (!at(Tok::LSquare) || tooDeep || pos == 0)
     return false;
-  size_t close = pos;
-  while (close < tokens.size() && !llvm::is_contained({Tok::RSquare, Tok::RParen, Tok::Eof}, tokens[close].kind))
-    ++close;
+  size_t close = findAhead({Tok::RSquare, Tok::RParen});
   StringRef inside = tokens[close].kind == Tok::Eof || close == pos + 1 ? "" : textOf(pos + 1, close);
   auto d = diags.error(peek().loc);
   if (tokens[pos - 1].kind == Tok::KwIn) {
@@ -130,9 +135,7 @@ bool Parser::refuseTypeSpelling(const Param &p, const TypeRef &type) {
   };
   StringRef element = elementMeant(type.name);
   if (at(Tok::LParen) && !element.empty()) {
-    size_t close = pos;
-    while (!llvm::is_contained({Tok::RParen, Tok::Eof}, tokens[close].kind))
-      ++close;
+    size_t close = findAhead({Tok::RParen});
     auto d = diags.error(peek().loc);
     d << "a shape stands in square brackets; write '" << element << "["
       << (tokens[close].kind == Tok::RParen && close > pos + 1 ? textOf(pos + 1, close) : "") << "]'";

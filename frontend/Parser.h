@@ -77,7 +77,8 @@ private:
   bool parseParam(Param &p, bool needType);
   bool failAtParamType(const Param &p);
   // ParseHabits.cpp
-  size_t openBracketBefore(size_t token) const; ///< the bracket or parenthesis that the token stands in; 0: none
+  size_t openBracketBefore(size_t token) const;             ///< the bracket or parenthesis that the token stands in; 0: none
+  size_t findAhead(std::initializer_list<Tok> kinds) const; ///< the next token of one of these kinds, or the end of the text
   bool refuseSlice();
   bool refuseSecondBracket(size_t bracket);
   bool refuseList();
