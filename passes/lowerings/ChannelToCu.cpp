@@ -29,20 +29,11 @@ Position positionOf(ThreadCode &c, tile::ChannelType channel, Value number, int6
   return {slot, arith::RemSIOp::create(b, loc, pass, c.index(2, loc))};
 }
 
-/// Runs `body` for the threads for which `number` is zero: `name` says who that is.
-void ifZero(ThreadCode &c, Value number, StringRef name, Location loc, llvm::function_ref<void()> body) {
-  Value first = arith::CmpIOp::create(c.b, c.named(name, loc), arith::CmpIPredicate::eq, number, c.index(0, loc));
-  auto branch = scf::IfOp::create(c.b, loc, first, false);
-  OpBuilder::InsertionGuard guard(c.b);
-  c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  body();
-}
-
 } // namespace
 
 /// One thread of the block makes `count` mbarriers in each array, which take so many arrivals.
 static void initBarriers(ThreadCode &c, int64_t count, ArrayRef<std::pair<Value, int64_t>> arrays, Location loc) {
-  ifZero(c, c.thread(loc), "leader", loc, [&] {
+  c.ifZero(c.thread(loc), "leader", loc, [&] {
     auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(count, loc), c.index(1, loc));
     loop.getInductionVar().setLoc(NameLoc::get(c.b.getStringAttr("slot"), loc));
     {
@@ -95,8 +86,8 @@ void lowerPassTurn(ThreadCode &c, tile::PassTurnOp op) {
   int64_t teams = op.getOrder().getType().getTeams();
   Value next = c.add(c.scalars.lookup(op.getTurn()), c.index(1, loc), loc);
   Value team = arith::RemSIOp::create(c.b, loc, next, c.index(teams, loc));
-  ifZero(c, threadOf(c, 128, loc), "group_leader", loc,
-         [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
+  c.ifZero(threadOf(c, 128, loc), "group_leader", loc,
+           [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
 }
 
 void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
@@ -127,8 +118,8 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   }
   Value thread = threadOf(c, reader, loc);
   if (c.func.getCluster() == 1)
-    return ifZero(c, thread, reader == 32 ? "warp_leader" : "group_leader", loc,
-                  [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
+    return c.ifZero(thread, reader == 32 ? "warp_leader" : "group_leader", loc,
+                    [&] { cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, Value()); });
   // The producer fills for the cluster, so it waits for the readers of all blocks: one thread tells each block.
   Value tells = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, thread, c.index(c.func.getCluster(), loc));
   auto branch = scf::IfOp::create(c.b, loc, tells, false);
@@ -235,7 +226,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   Value map = addTensorMap(c, op.getBase(), *box, ring.getElementType(), loc);
   cu::ProxyFenceOp::create(c.b, loc);
   c.syncWarpgroup(loc);
-  ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] {
+  c.ifZero(threadOf(c, 128, loc), "group_leader", loc, [&] {
     forEachPanel(c, op.getBase(), *box, share, ring, c.scalars.lookup(op.getNumber()), c.scalarsOf(op.getOffsets()), loc,
                  [&](ArrayRef<Value> coordinates, Value from) {
                    cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
@@ -246,7 +237,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
 
 void lowerBoxDrain(ThreadCode &c, tile::BoxDrainOp op) {
   Location loc = cu::unnamed(op.getLoc());
-  ifZero(c, threadOf(c, 128, loc), "group_leader", loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
+  c.ifZero(threadOf(c, 128, loc), "group_leader", loc, [&] { cu::TmaWaitReadOp::create(c.b, loc, op.getPending()); });
   if (op->getNextNode()) // at the end no slot is written again
     c.syncWarpgroup(loc);
 }

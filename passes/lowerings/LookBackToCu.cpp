@@ -183,7 +183,7 @@ private:
       Value isBehind = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, bit, c_.index(1, loc_));
       return op_.getCombine().empty() ? combine(own, other) : select(isBehind, combine(other, own), combine(own, other));
     });
-    c_.inBranch(isZero(lane, "first_lane"), loc_, [&] {
+    c_.ifZero(lane, "first_lane", loc_, [&] {
       for (auto [v, array] : llvm::zip(state, left_))
         memref::StoreOp::create(b_, loc_, v, array, level);
       if (levels_ == 1)
@@ -228,8 +228,7 @@ void lowerLookBack(ThreadCode &c, tile::LookBackOp op) { LookBackLowering(c, op)
 void lowerTicket(ThreadCode &c, tile::TicketOp op) {
   Location loc = cu::unnamed(op.getLoc());
   Value zero = c.index(0, loc), shared = c.sharedArray(1, c.b.getI32Type(), loc, "ticket");
-  Value isFirst = arith::CmpIOp::create(c.b, c.named("takes", loc), arith::CmpIPredicate::eq, c.thread(loc), zero);
-  c.inBranch(isFirst, loc, [&] {
+  c.ifZero(c.thread(loc), "takes", loc, [&] {
     Value number = cu::TakeNumberOp::create(c.b, c.named("number", loc), c.b.getI32Type(), c.bases.lookup(op.getWords()), zero);
     memref::StoreOp::create(c.b, loc, number, shared, zero);
   });

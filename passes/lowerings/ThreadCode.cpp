@@ -240,6 +240,10 @@ void ThreadCode::inBranch(Value condition, Location loc, llvm::function_ref<void
   body();
 }
 
+void ThreadCode::ifZero(Value number, StringRef name, Location loc, llvm::function_ref<void()> body) {
+  inBranch(arith::CmpIOp::create(b, named(name, loc), arith::CmpIPredicate::eq, number, index(0, loc)), loc, body);
+}
+
 Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name) {
   int64_t offset = sharedBytes;
   int64_t bytes = count * std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth()) / 8;

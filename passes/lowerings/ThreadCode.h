@@ -113,6 +113,8 @@ public:
   void overDigits(llvm::ArrayRef<tile::Digit> digits, mlir::Location loc, OpenDigits &open, llvm::function_ref<void()> body);
   /// `body` under a condition, if there is one.
   void inBranch(mlir::Value condition, mlir::Location loc, llvm::function_ref<void()> body);
+  /// The same for the threads for which `number` is zero: `name` says who that is.
+  void ifZero(mlir::Value number, llvm::StringRef name, mlir::Location loc, llvm::function_ref<void()> body);
   /// `count` elements of shared memory, 128-byte aligned.
   mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);
