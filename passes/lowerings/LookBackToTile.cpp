@@ -8,6 +8,7 @@
 #include "ir/te/ScheduleLoc.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/LongScans.h"
 
 using namespace mlir;
 
@@ -39,19 +40,10 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
     for (Value v : op->getResults())
       source = std::min(source, buffers_.sourceOf(v) - 1);
   source -= int64_t(ops_.size()) * (&l_ - plan_.launches.data());
-  auto partsOf = [](Operation *op) {
-    auto fold = dyn_cast<FoldOp>(op);
-    if (!fold)
-      return tile::LookBackOp::wordsOf(cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
-    int64_t parts = 0;
-    for (unsigned k = 0; k < fold.getNumComponents(); ++k)
-      parts += tile::LookBackOp::wordsOf(fold.getComponentType(k));
-    return parts;
-  };
   int64_t parts = 1; // of the largest state: all have room for one like it
   for (int64_t ordinal : l_.ops)
     if (findScanOf(ops_[ordinal]))
-      parts = std::max(parts, partsOf(ops_[ordinal]));
+      parts = std::max(parts, wordsOfState(ops_[ordinal]));
   SmallVector<AffineExpr> dims;
   for (int64_t g : l_.grid)
     if (g != *along)

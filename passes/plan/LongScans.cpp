@@ -25,7 +25,36 @@ bool runsAlongMemory(Operation *r, const Scan &scan) {
   return found;
 }
 
+/// How many rows are scanned, at most; nothing where nobody knows.
+std::optional<Count> rowsOf(Operation *r, const Scan &scan, const SizeFacts &facts) {
+  AffineMap extents = getExtents(r);
+  Count rows = 1;
+  for (unsigned d = 0; d < scan.reduced; ++d)
+    if (int64_t most = d == scan.along ? 1 : knownMax(extents.getResult(d), facts); most >= 0)
+      rows *= most;
+    else
+      return std::nullopt;
+  return rows;
+}
+
+/// Whether a scan goes along memory, by its stride or because there is one row.
+bool liesAlong(Operation *r, const Scan &scan, Count rows) { return runsAlongMemory(r, scan) || rows == Count(1); }
+
 } // namespace
+
+SmallVector<Type> stateTypes(Operation *scan) {
+  auto fold = dyn_cast<FoldOp>(scan);
+  if (!fold)
+    return {cast<RankedTensorType>(scan->getResult(0).getType()).getElementType()};
+  return llvm::map_to_vector(llvm::seq(0u, fold.getNumComponents()), [&](unsigned k) { return fold.getComponentType(k); });
+}
+
+int64_t wordsOfState(Operation *scan) {
+  int64_t words = 0;
+  for (Type t : stateTypes(scan))
+    words += tile::LookBackOp::wordsOf(t);
+  return words;
+}
 
 int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Target &target) {
   constexpr int64_t kColumns = 32; // of a warp
@@ -33,21 +62,13 @@ int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Ta
   // What knows no law runs in order; the steps of a recurrence from the end are none of its index's order.
   if (auto fold = dyn_cast<FoldOp>(r); fold && (!fold.getMonoid() || fold.getDescending()))
     return 0;
-  AffineMap extents = getExtents(r);
-  int64_t length = knownMax(extents.getResult(scan.along), facts);
-  Count rows = 1;
-  for (unsigned d = 0; d < scan.reduced; ++d)
-    if (d != scan.along) {
-      int64_t most = knownMax(extents.getResult(d), facts);
-      if (most < 0)
-        return 0;
-      rows *= most;
-    }
-  if (length < 0)
+  int64_t length = knownMax(getExtents(r).getResult(scan.along), facts);
+  std::optional<Count> rows = rowsOf(r, scan, facts);
+  if (length < 0 || !rows)
     return 0;
-  if (runsAlongMemory(r, scan) || rows == Count(1))
-    return rows < Count(costs.rowBlocks * target.smCount) && length > costs.longestRow ? costs.row : 0;
-  int64_t blocks = std::max<int64_t>(1, int64_t(rows) / kColumns), wanted = costs.columnBlocks * target.smCount;
+  if (liesAlong(r, scan, *rows))
+    return *rows < Count(costs.rowBlocks * target.smCount) && length > costs.longestRow ? costs.row : 0;
+  int64_t blocks = std::max<int64_t>(1, int64_t(*rows) / kColumns), wanted = costs.columnBlocks * target.smCount;
   if (blocks * 2 > wanted || length < 4 * costs.leastColumn)
     return 0;
   int64_t chunk = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, llvm::divideCeil(wanted, blocks)))));
@@ -58,23 +79,17 @@ int64_t chunkOf(Operation *r, const Scan &scan, const SizeFacts &facts, const Ta
 bool looksBack(Operation *r, const Scan &scan, const SizeFacts &facts, const Target &target) {
   if (!chunkOf(r, scan, facts, target))
     return false;
-  auto fold = dyn_cast<FoldOp>(r);
-  for (unsigned k = 0; k < (fold ? fold.getNumComponents() : 1); ++k)
-    if (Type t = fold ? fold.getComponentType(k) : cast<RankedTensorType>(r->getResult(0).getType()).getElementType();
-        !tile::LookBackOp::tells(t))
-      return false;
+  if (!llvm::all_of(stateTypes(r), tile::LookBackOp::tells))
+    return false;
   // What sums a thread's states of several rows at once has them walked (Scheduler::findInTile).
   auto isSummed = [](Operation *user) {
     while (user && !isDomainOp(user))
       user = user->getParentOp();
     return isa_and_nonnull<ReduceOp>(user);
   };
-  if (fold && llvm::any_of(r->getUsers(), isSummed))
+  if (isa<FoldOp>(r) && llvm::any_of(r->getUsers(), isSummed))
     return false;
-  AffineMap extents = getExtents(r);
-  bool isOneRow =
-      llvm::all_of(llvm::seq(0u, scan.reduced), [&](unsigned d) { return d == scan.along || knownMax(extents.getResult(d), facts) == 1; });
-  return runsAlongMemory(r, scan) || isOneRow;
+  return liesAlong(r, scan, *rowsOf(r, scan, facts));
 }
 
 } // namespace kernelc::te

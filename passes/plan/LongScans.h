@@ -8,6 +8,11 @@
 
 namespace kernelc::te {
 
+/// What one state of a scan is made of: a reduction's element, or the components of a fold.
+llvm::SmallVector<mlir::Type> stateTypes(mlir::Operation *scan);
+/// Parts of 32 bits that blocks tell each other of a state (tile.look_back).
+int64_t wordsOfState(mlir::Operation *scan);
+
 /// Points of a part of a scan that blocks share out; 0: rows are enough, or too short to be cut.
 int64_t chunkOf(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, const Target &target);
 

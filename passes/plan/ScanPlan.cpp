@@ -4,7 +4,6 @@
 
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
-#include "ir/tile/Tile.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/LongScans.h"
@@ -71,13 +70,8 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
   if (isLong) {        // a tile a block: neighbours on the grid have other rows, so that a tile seldom waits for those before it
     int64_t words = 1; // of an element's states, in registers
     for (int64_t ordinal : l.ops)
-      if (auto fold = dyn_cast<FoldOp>(ops_[ordinal]); findScanOf(ops_[ordinal])) {
-        int64_t own = 0;
-        for (unsigned k = 0; k < (fold ? fold.getNumComponents() : 1); ++k)
-          own += tile::LookBackOp::wordsOf(fold ? fold.getComponentType(k)
-                                                : cast<RankedTensorType>(ops_[ordinal]->getResult(0).getType()).getElementType());
-        words = std::max(words, own);
-      }
+      if (findScanOf(ops_[ordinal]))
+        words = std::max(words, wordsOfState(ops_[ordinal]));
     int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThreadBehind / words))));
     l.tiles[along] = clampTile(l, along, costs_.scans.threadsBehind * perThread);
     l.warps = costs_.scans.threadsBehind / 32;
