@@ -139,11 +139,17 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     l.dependent = false;
 }
 
-bool Scheduler::hasFewTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+Count Scheduler::likelyTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
   int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  return m > 0 && n > 0 &&
-         batch * ceilDiv(Count(m), tileProduct(l, c.m, dims)) * ceilDiv(Count(n), tileProduct(l, c.n, dims)) <= 2 * target_.smCount;
+  if (m <= 0 || n <= 0)
+    return 0;
+  return batch * ceilDiv(Count(m), tileProduct(l, c.m, dims)) * ceilDiv(Count(n), tileProduct(l, c.n, dims));
+}
+
+bool Scheduler::hasFewTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
+  Count tiles = likelyTiles(l, c, dims);
+  return Count(0) < tiles && tiles <= 2 * target_.smCount;
 }
 
 void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

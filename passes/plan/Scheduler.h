@@ -127,7 +127,9 @@ private:
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Whether it has at most two tiles for each multiprocessor, for all that is likely.
+  /// How many tiles a product has, for all that is likely; 0: nobody knows.
+  Count likelyTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Whether it has at most two for each multiprocessor.
   bool hasFewTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Warps merge the results of reductions over launch index `rows` in shared memory: bytes that one warp needs there for each column.
   int64_t partialsOf(const LaunchPlan &l, int64_t rows);

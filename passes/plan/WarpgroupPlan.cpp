@@ -216,9 +216,8 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
   // Launches that are over soon: two rows of tiles side by side, where there are many rows.
   const WarpgroupCosts &costs = costs_.warpgroups;
-  bool isKnown = w.m > 0 && w.n > 0 && w.batch == 1 && c.m == given.m;
-  Count tiles = isKnown ? ceilDiv(Count(w.m), tileProduct(l, c.m, dims)) * ceilDiv(Count(w.n), tileProduct(l, c.n, dims)) : Count(0);
-  bool isOver = isKnown && w.m >= w.n && tiles <= costs.fewWaves * target_.smCount;
+  Count tiles = likelyTiles(l, c, dims);
+  bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
