@@ -11,6 +11,7 @@
 #include "driver/compile/PrintVariant.h"
 #include "driver/compile/SizeExprOf.h"
 #include "driver/compile/SourceLocOf.h"
+#include "ir/cu/Beside.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
@@ -156,7 +157,7 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       if (cluster > 1) // of more blocks than multiprocessors too
         atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
       launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
-      if (auto records = k->getAttrOfType<IntegerAttr>("records")) // each has a block (cu-join)
+      if (auto records = k->getAttrOfType<IntegerAttr>(cu::kRecordsAttr)) // each has a block (cu-join)
         launch.grid = SizeExpr::binary(SizeTerm::Max, launch.grid, SizeExpr(records.getInt()));
     }
     if (cluster > 1)

@@ -58,6 +58,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       regular distances do not all meet the same blocks.
       `paired`: a block's tiles come in pairs along `cluster_index`, one from the end and one from the start: where a tile's work
       grows along it, each block has the same. Program ids along it count pairs.
+    - `held`: what the first products of a walk take of rows is loaded to registers before its loop, and the slot is free at once.
     - `peel`: a loop whose last tile may reach beyond the extent runs its full tiles first, without masks.
       `clamp`: a load in a loop reads points before the extent in place of points beyond it, without a
       mask, if these become no result and a thread has at most so many of them (vectors of them) along an
@@ -127,7 +128,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "0">:$ahead,
     DefaultValuedAttr<I64Attr, "64">:$part,
     DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
-    DefaultValuedAttr<BoolAttr, "false">:$paired,
+    DefaultValuedAttr<BoolAttr, "false">:$paired, DefaultValuedAttr<BoolAttr, "false">:$held,
     DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
     DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$waits_last,

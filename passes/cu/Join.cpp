@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-join: see Passes.td.
+#include "ir/cu/Beside.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "passes/Passes.h"
 
@@ -11,12 +12,9 @@ namespace kernelc {
 
 namespace {
 
-constexpr llvm::StringLiteral kBeside = "beside", kRecords = "records";
-constexpr int64_t kShares = 1024; ///< what `beside` counts
-
 /// The share that a kernel has of the blocks of the one before it; nothing of one that stands alone.
 std::optional<int64_t> findShare(cu::KernelOp kernel) {
-  auto share = kernel->getAttrOfType<IntegerAttr>(kBeside);
+  auto share = kernel->getAttrOfType<IntegerAttr>(cu::kBesideAttr);
   return share ? std::optional(share.getInt()) : std::nullopt;
 }
 
@@ -88,7 +86,7 @@ private:
     kernel_.setIndexBits(first_.getIndexBits());
     for (NamedAttribute a : first_->getDiscardableAttrs())
       kernel_->setAttr(a.getName(), a.getValue());
-    kernel_->setAttr(kRecords, b_.getI64IntegerAttr(int64_t(parts_.size())));
+    kernel_->setAttr(cu::kRecordsAttr, b_.getI64IntegerAttr(int64_t(parts_.size())));
     Block &block = kernel_.getBody().emplaceBlock();
     SmallVector<Attribute> sources;
     auto argumentFor = [&](Attribute source, Type type, Location loc) {
@@ -147,7 +145,7 @@ private:
     SmallVector<Value> own(parts_.size());
     for (size_t n = 1; n < parts_.size(); ++n) {
       Value share = arith::MulIOp::create(b_, loc, blocks, number(*findShare(parts_[n])));
-      share = arith::DivSIOp::create(b_, named("share"), share, number(kShares));
+      share = arith::DivSIOp::create(b_, named("share"), share, number(cu::kBesideParts));
       share = arith::SelectOp::create(b_, loc, isEach, tiles[n], arith::MinSIOp::create(b_, loc, share, tiles[n]));
       // Those that are still to come have one each.
       Value most = arith::SubIOp::create(b_, loc, left, number(int64_t(parts_.size() - n)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
+#include "ir/cu/Beside.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/tile/Access.h"
@@ -72,7 +73,7 @@ void FunctionLowering::makeKernel() {
     os << "; promote " << func_.getPromote();
   if (func_.getInFlight() > 1)
     os << "; in flight " << func_.getInFlight();
-  if (auto held = func_->getAttrOfType<BoolAttr>("held"); held && held.getValue())
+  if (func_.getHeld())
     os << "; rows of first factors in registers";
   if (func_.getTallies())
     os << "; tallies " << func_.getTallies();
@@ -90,7 +91,7 @@ void FunctionLowering::makeKernel() {
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
   kernel_.setTarget(func_.getTarget());
-  for (StringRef key : {"kernel", "beside"})
+  for (StringRef key : {StringRef("kernel"), StringRef(cu::kBesideAttr)})
     if (Attribute a = func_->getAttr(key))
       kernel_->setAttr(key, a);
   Block &block = kernel_.getBody().emplaceBlock();

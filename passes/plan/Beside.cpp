@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/cu/Beside.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Memories.h"
@@ -17,9 +18,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 namespace {
-
-/// `beside` counts the blocks of a record in so many parts of all that run at once.
-constexpr int64_t kShares = 1024;
 
 /// Why record `n` cannot run beside those from `head` on; empty where it can.
 std::string whyNotBeside(KernelOp kernel, const KernelPlan &plan, size_t head, size_t n) {
@@ -142,7 +140,7 @@ struct Joined {
 class JoinPlanner {
 public:
   JoinPlanner(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan)
-      : kernel_(kernel), target_(target), merge_(merge), likely_(likely), plan_(plan) {}
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), merge_(merge), likely_(likely), plan_(plan) {}
 
   void run() {
     for (size_t n = 1; n < plan_.launches.size(); ++n)
@@ -172,7 +170,7 @@ private:
     double together = best ? best->time.total() : 0, one = others->time.total() + own->total();
     if (!best || together + std::max(target_.costs->beside.least, target_.costs->beside.part * one) > one) {
       if (best)
-        kernel_->getContext()->getDiagEngine().emit(getDomainOps(kernel_)[l.ops.back()]->getLoc(), DiagnosticSeverity::Remark)
+        kernel_->getContext()->getDiagEngine().emit(ops_[l.ops.back()]->getLoc(), DiagnosticSeverity::Remark)
             << "launch '" << l.name << "' could run beside launch '" << plan_.launches[head].name << "': together "
             << llvm::formatv("{0:f1}", together).str() << " us by the model, apart " << llvm::formatv("{0:f1}", one).str();
       return;
@@ -183,15 +181,14 @@ private:
 
   /// Whether it has a product, of tiles or streamed. (What memory alone bounds fills the device by itself.)
   bool multiplies(const LaunchPlan &l) {
-    SmallVector<Operation *> ops = getDomainOps(kernel_);
     return llvm::any_of(l.ops, [&](int64_t ordinal) {
-      auto reduce = dyn_cast<ReduceOp>(ops[ordinal]);
+      auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
       return reduce && (reduce->hasAttr(kStreamed) || findContraction(reduce));
     });
   }
 
   /// Whether a product's results are what another one takes, in registers.
-  bool isChain(const LaunchPlan &l) { return !l.loops.empty() && siblingsOf(l, getDomainOps(kernel_)).empty(); }
+  bool isChain(const LaunchPlan &l) { return !l.loops.empty() && siblingsOf(l, ops_).empty(); }
 
   /// Nothing where they cannot stand in one launch, or take no known time.
   std::optional<Joined> reckon(size_t head, ArrayRef<LaunchPlan> records, bool isWhole) {
@@ -214,7 +211,8 @@ private:
     bool stay = records.front().persistent;
     joined.time = timeTogether(times, stay, atOnce, joined.blocks);
     for (size_t m = 1; m < records.size(); ++m) // (a share of blocks that stay; of others any number says that they are beside)
-      joined.records[m].beside = stay ? std::max<int64_t>(1, llvm::divideCeil(uint64_t(joined.blocks[m] * kShares), uint64_t(atOnce))) : 1;
+      joined.records[m].beside =
+          stay ? std::max<int64_t>(1, llvm::divideCeil(uint64_t(joined.blocks[m] * cu::kBesideParts), uint64_t(atOnce))) : 1;
     return joined;
   }
 
@@ -256,6 +254,7 @@ private:
   }
 
   KernelOp kernel_;
+  SmallVector<Operation *> ops_;
   const Target &target_;
   Merge merge_;
   SizeFacts likely_;

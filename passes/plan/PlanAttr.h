@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/cu/Beside.h"
 #include "ir/te/Te.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
@@ -64,8 +65,8 @@ struct LaunchPlan {
   int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
   int64_t ahead = 0;   ///< rounds of a walk (a scan in order) whose loads are made together, while as many before them are worked in
   int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
-  /// Not 0: the tiles are those of other blocks of the launch before it, in 1024 so many where there are fewer blocks than tiles
-  /// (Beside.h).
+  /// Not 0: the tiles are those of other blocks of the launch before it, so many of cu::kBesideParts where there are fewer blocks
+  /// than tiles (Beside.h).
   int64_t beside = 0;
 };
 
@@ -99,7 +100,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"tallies", &LaunchPlan::tallies, 0, 32},
     {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
     {"ahead", &LaunchPlan::ahead, 0, 32},
-    {"beside", &LaunchPlan::beside, 0, 1023},
+    {cu::kBesideAttr, &LaunchPlan::beside, 0, cu::kBesideParts - 1},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},

@@ -217,9 +217,8 @@ private:
 
   /// Whether the first operand of `s` may be loaded to registers once, before the loop of its rounds: nothing else is brought with it.
   bool canHold(Supply &s) {
-    auto held = func_->getAttrOfType<BoolAttr>("held");
-    if (!held || !held.getValue() || func_.getUnit() != "wgmma" || !isPlain(s) || s.dot.getARounded() || !s.over.empty() ||
-        findFilledWith(s) || sideBySide(s).size() > 1)
+    if (!func_.getHeld() || func_.getUnit() != "wgmma" || !isPlain(s) || s.dot.getARounded() || !s.over.empty() || findFilledWith(s) ||
+        sideBySide(s).size() > 1)
       return false;
     LoadOp load = s.first.front();
     return load->getBlock() != s.dot->getBlock() && s.second->getBlock() == s.dot->getBlock() &&
