@@ -228,6 +228,9 @@ struct CoresCosts {
   int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
   int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
   int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
+  int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits
+  int64_t shortestRow = 32;  ///< words of a tile along memory
+  int apartPercent = 104;    ///< time of tiles whose rows lie apart in memory
   int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 

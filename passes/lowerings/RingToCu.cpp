@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rings: slots in shared memory, filled by copies without registers or from registers.
+#include "passes/index/Affine.h"
 #include "passes/lowerings/DotLowering.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/tile/Access.h"
@@ -39,7 +40,7 @@ public:
   void run() {
     int64_t most = std::min<int64_t>(16 / bytes_, shape_[dim_]);
     bool masked = llvm::is_contained(op_.getMask(), dim_);
-    vector_ = std::min(provableVector(c_.func, op_.getBase(), op_.getMap(), dim_, masked, most), address_.layout().chunk);
+    vector_ = std::min(copiedVector(c_.func, op_.getBase(), op_.getMap(), op_.getBounds(), dim_, masked, most), address_.layout().chunk);
     start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
     int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
     if (neighbours >= 0 && neighbours != dim_ && vector_ == 1)
@@ -83,6 +84,16 @@ private:
     });
   }
 
+  /// Whether a subscript is an index by itself that ends with the tensor, and that is masked or has whole tiles.
+  bool endsWithTensor(AffineExpr e, AffineExpr end) {
+    auto index = dyn_cast<AffineDimExpr>(e);
+    if (!index || c_.func.getExtent(index.getPosition()) != end)
+      return false;
+    te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
+    int64_t d = index.getPosition();
+    return llvm::is_contained(op_.getMask(), d) || te::knownDivisor(end, facts) % shape_[d] == 0;
+  }
+
   /// One vector: from the element at `coords` of the tile to `offset` in the slot.
   void copy(SmallVector<Value> coords, Value offset) {
     for (auto [d, v] : llvm::enumerate(coords)) {
@@ -99,7 +110,7 @@ private:
     Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
       Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
-      if (op_.getBounds() == te::BoundsMode::Pad) {
+      if (op_.getBounds() == te::BoundsMode::Pad && !endsWithTensor(e, tensorShape.getResult(r))) {
         require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
         require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
       }

@@ -135,6 +135,62 @@ void Scheduler::assign(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t>
   }
 }
 
+void Scheduler::assignBest(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points,
+                           llvm::function_ref<double(ArrayRef<int64_t>)> cost) {
+  assign(l, list, dims, points); // the longest runs along memory, and what unknown extents get
+  if (list.size() < 2 || llvm::any_of(list, [&](unsigned d) { return likelyExtent(l, dims[d]) < 1; }))
+    return;
+  SmallVector<int64_t> best = llvm::map_to_vector(list, [&](unsigned d) { return l.tiles[dims[d]]; }), tiles(list.size(), 1);
+  double least = cost(best);
+  std::function<void(size_t, int64_t)> choose = [&](size_t left, int64_t room) {
+    if (left > 0) {
+      for (int64_t t = clampTile(l, dims[list[left - 1]], room); t >= 1; t /= 2) {
+        tiles[left - 1] = t;
+        choose(left - 1, room / t);
+      }
+    } else if (double own = cost(tiles); own < least) {
+      least = own;
+      best = tiles;
+    }
+  };
+  choose(list.size(), points);
+  for (auto [d, tile] : llvm::zip(list, best))
+    l.tiles[dims[d]] = tile;
+}
+
+void Scheduler::assignRounds(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points, int64_t least) {
+  Count all = 1;
+  for (unsigned d : list)
+    all *= std::max<int64_t>(1, likelyExtent(l, dims[d]));
+  assignBest(l, list, dims, points, [&](ArrayRef<int64_t> tiles) {
+    Count rounds = 1, each = 1;
+    for (auto [d, tile] : llvm::zip(list, tiles)) {
+      rounds = rounds * ceilDiv(Count(likelyExtent(l, dims[d])), tile);
+      each *= tile;
+    }
+    bool isShort = each < std::min<Count>(least, all);
+    return isShort ? std::numeric_limits<double>::max() : double(int64_t(rounds)) * double(int64_t(each) + costs_.cores.roundPoints);
+  });
+}
+
+void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points) {
+  Count whole = 1; // points of a tile
+  for (unsigned d : list)
+    whole *= clampTile(l, dims[d], points);
+  whole = std::min<Count>(whole, points);
+  assignBest(l, list, dims, points, [&](ArrayRef<int64_t> tiles) {
+    Count covered = 1, each = 1;
+    for (auto [d, tile] : llvm::zip(list, tiles)) {
+      covered = covered * ceilDiv(Count(likelyExtent(l, dims[d])), tile) * tile;
+      each *= tile;
+    }
+    int64_t last = clampTile(l, dims[list.back()], costs_.cores.shortestRow);
+    bool isApart = tiles.back() < clampTile(l, dims[list.back()], points);
+    bool isShort = each < whole || tiles.back() < last;
+    return isShort ? std::numeric_limits<double>::max() : double(int64_t(covered)) * (isApart ? costs_.cores.apartPercent : 100);
+  });
+}
+
 int64_t Scheduler::tileProduct(const LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims) {
   Count p = 1; // (tiles of a schedule may be anything)
   for (unsigned d : list)

@@ -60,9 +60,24 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   }
   if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(smallTile, m, n, batch, target_) < timeOf(largeTile, m, n, batch, target_))
     tileM = tileN = 64;
-  assign(l, c.m, dims, tileM);
-  assign(l, c.n, dims, tileN);
-  assign(l, tiledK(l, c, dims), dims, tileK);
+  auto assignOuter = [&](ArrayRef<unsigned> all, int64_t points) {
+    // An index that decides whether results have terms at all: of those without nothing is walked, where a tile has one of its points.
+    SmallVector<unsigned> list(llvm::make_filter_range(all, [&](unsigned d) { return all.size() == 1 || !isPhase(c, d); }));
+    bool isWhole = c.where || unit || llvm::any_of(list, [&](unsigned d) { return inTile[dims[d]]; });
+    if (isWhole)
+      assign(l, list, dims, points);
+    else
+      assignResults(l, list, dims, points);
+  };
+  assignOuter(c.m, tileM);
+  assignOuter(c.n, tileN);
+  auto assignK = [&] {
+    if (c.where) // blocks that data picks have its shape
+      assign(l, tiledK(l, c, dims), dims, tileK);
+    else
+      assignRounds(l, tiledK(l, c, dims), dims, tileK, unit ? 32 / bytes : 1);
+  };
+  assignK();
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
   // An mma instruction has 16 rows. Where a tile has fewer, the rest are zeros: the unit still pays where the other side has 64 points
   // and more, but not where a condition picks whole blocks of the tile's own size.
@@ -110,7 +125,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   int64_t blocks = copied && halves ? 2 : 1;
   auto halveK = [&] {
     tileK /= 2;
-    assign(l, tiledK(l, c, dims), dims, tileK);
+    assignK();
     bk = tileProduct(l, c.k, dims);
   };
   // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
@@ -132,11 +147,18 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   if (mma && target_.tma && !target_.wgmma)
     remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
   l.raster = 8;
-  if (isPlain && !mma && copied)
+  if (!mma && copied && bytes == 4)
     feedCores(l, c, dims);
   // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
   if (!mma && small && !l.producerWarps && hasFewTiles(l, c, dims))
     l.dependent = false;
+}
+
+bool Scheduler::isPhase(const Contraction &c, unsigned d) {
+  for (unsigned i = 0; c.resultWhere && i < c.resultWhere->getNumConstraints(); ++i)
+    if (c.resultWhere->isEq(i) && c.resultWhere->getConstraint(i).isFunctionOfDim(d))
+      return true;
+  return false;
 }
 
 Count Scheduler::likelyTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
@@ -159,7 +181,7 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   // Long slots of large tiles, whose one block has the registers that a good order of multiply-adds takes; short ones of smaller tiles.
   bool large = bm * bn >= 128 * 128, small = bm * bn <= 64 * 64;
   LaunchPlan fed = l;
-  assign(fed, tiledK(fed, c, dims), dims, large ? 64 : 32);
+  assignRounds(fed, tiledK(fed, c, dims), dims, large ? 64 : 32, 1);
   if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
     return;
   fed.producerWarps = 4;

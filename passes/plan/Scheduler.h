@@ -62,6 +62,15 @@ private:
   bool hasWholeTiles(const LaunchPlan &l, int64_t index) { return knownDivisor(l.extents.getResult(index), facts_) % l.tiles[index] == 0; }
   /// Spreads a tile over the indices of one class, fastest first.
   void assign(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t tile);
+  /// Gives summed indices tiles of up to `points` points together, and of `least` at least where they have as many: those whose rounds
+  /// cost least with the points beyond extents (three taps of a window in a tile of four) and what a round costs besides.
+  void assignRounds(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points, int64_t least);
+  /// Gives indices of results tiles of `points` points together, of several those with fewest points beyond extents (260 columns in tiles
+  /// of 128 are half as many again); rows of the last index stay as long as a sector.
+  void assignResults(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points);
+  /// Of all tiles of `list` with at most `points` points together, the one of least `cost`, if it is less than that of what `assign` gives.
+  void assignBest(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points,
+                  llvm::function_ref<double(llvm::ArrayRef<int64_t>)> cost);
   int64_t tileProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims);
   int64_t extentProduct(const LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
 
@@ -127,6 +136,8 @@ private:
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// Whether results have terms only where an equation on their index d holds.
+  static bool isPhase(const Contraction &c, unsigned d);
   /// How many tiles a product has, for all that is likely; 0: nobody knows.
   Count likelyTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Whether it has at most two for each multiprocessor.
@@ -309,6 +320,7 @@ private:
   /// After how many products sums leave the accumulators of a unit that takes `type`; 0: never.
   int64_t promoteAfter(mlir::Type type) { return type ? mostInAccumulators(kernel_, type, target_) : 0; }
   int64_t extentMax(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), facts_); }
+  int64_t likelyExtent(const LaunchPlan &l, int64_t index) { return knownMax(l.extents.getResult(index), likely_); }
 
   KernelOp kernel_;
   llvm::SmallVector<mlir::Operation *> ops_;

@@ -302,20 +302,35 @@ private:
 
   /// CUDA cores multiply vectors of rows by vectors of columns: an operand whose neighbours run along the summed index is
   /// turned on its way into its slot, word by word, unless a copy in memory has turned it before (where
-  /// rows end inside a vector that would be copied word by word, too).
+  /// rows end inside a vector that would be copied word by word, too). So are the weights of a convolution, `f[o, c, r, s]`.
   std::optional<Copy> copyForCores(ReduceOp reduce, const Contraction &c, Value factor) {
     ReadOp read = findOperandRead(factor);
-    std::optional<LinearRead> linear = lineariseRead(reduce, read);
     unsigned rank = cast<RankedTensorType>(read.getTensor().getType()).getRank();
+    if (rank < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
+      return std::nullopt;
+    AffineMap map = read.getMapOrIdentity();
+    auto has = [&](AffineExpr e, unsigned d) {
+      return llvm::any_of(llvm::enumerate(read.getOperands_()),
+                          [&](auto operand) { return findIndex(reduce, operand.value()) == d && e.isFunctionOfDim(operand.index()); });
+    };
+    ArrayRef<AffineExpr> runs = map.getResults(); // the last one says what runs along memory, but for dims of one element
+    while (runs.size() > 1 && isa<AffineConstantExpr>(runs.back()) && getTensorShape(read.getTensor()).getResult(runs.size() - 1) == 1)
+      runs = runs.drop_back();
+    auto along = [&](ArrayRef<unsigned> list) { return llvm::any_of(list, [&](unsigned d) { return has(runs.back(), d); }); };
     ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
-    if (!linear || rank < 2 || c.k.size() != 1 || outer.size() != 1 || !(readsZeroOutside(read) || isUnchecked(read)))
+    if (!along(c.k) || along(outer))
       return std::nullopt;
     int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
-    SmallVector<unsigned> at = linear->subscriptsWith(outer[0]);
-    if (at.size() != 1 || knownDivisor(reduce.getExtents().getResult(outer[0]), facts_) * bytes % kRowBytes ||
-        !linear->isAlone(at[0], outer[0]) || !linear->isAlone(rank - 1, c.k[0]))
-      return std::nullopt;
-    return Copy{at[0]};
+    for (unsigned d : llvm::reverse(outer)) {
+      SmallVector<unsigned> at; // the subscripts that have it
+      for (auto [r, e] : llvm::enumerate(map.getResults()))
+        if (has(e, d))
+          at.push_back(r);
+      bool isWhole = at.size() == 1 && isa<AffineDimExpr>(map.getResult(at[0]));
+      if (isWhole && knownDivisor(reduce.getExtents().getResult(d), facts_) * bytes % kRowBytes == 0)
+        return Copy{at[0]};
+    }
+    return std::nullopt;
   }
 
   /// The copy that makes tensor copies possible for a factor; nothing where they are

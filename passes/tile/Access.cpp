@@ -140,6 +140,13 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const Conti
   return 1;
 }
 
+int64_t copiedVector(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged, int64_t limit) {
+  auto mayStraddle = [&](AffineExpr e) { return e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e); };
+  if (bounds == te::BoundsMode::Pad && llvm::any_of(map.getResults(), mayStraddle))
+    return 1;
+  return provableVector(func, base, map, dim, ragged, limit);
+}
+
 bool isZeroPadded(tile::LoadOp load) {
   if (load.getBounds() != te::BoundsMode::Pad)
     return false;

@@ -41,6 +41,10 @@ llvm::SmallVector<int64_t> boxShape(mlir::AffineMap map, llvm::ArrayRef<int64_t>
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, int64_t dim, bool ragged, int64_t limit);
 /// Likewise along a run: the elements that v neighbours share, or all between the first and the last of them, are one vector.
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit);
+/// Elements along `dim` that one asynchronous copy may bring: as provableVector; one where zeros stand outside and a vector might straddle
+/// the tensor's end, which the copy checks for its first element alone.
+int64_t copiedVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged,
+                     int64_t limit);
 
 /// Whether what lies outside the tensor reads as zero, as tensor copies make it.
 bool isZeroPadded(tile::LoadOp load);

@@ -162,7 +162,11 @@ private:
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
           contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
     }
-    if (contiguous < 0 || !runsForUnit(type, contiguous)) {
+    if (!s.direct && isTurned(type, outer)) {
+      contiguous = outer.back();
+      if (auto load = operand.getDefiningOp<LoadOp>(); load && isCopyable(load, contiguous))
+        s.direct = load;
+    } else if (contiguous < 0 || !runsForUnit(type, contiguous)) {
       contiguous = dot_.getK().back();
       s.direct = {};
     }
@@ -183,11 +187,15 @@ private:
   /// on its way, where elements can be copied one by one: in registers, vectors along k take as many registers for
   /// each of their k (f32 4096³ on an H200: 175 instead of 128, one block instead of two, 0.85 instead of 0.94 of cuBLAS).
   bool isCopiedAcross(LoadOp load, int64_t contiguous, ArrayRef<int64_t> outer) {
-    auto type = cast<RankedTensorType>(load.getResult().getType());
+    return llvm::is_contained(dot_.getK(), contiguous) && isTurned(cast<RankedTensorType>(load.getResult().getType()), outer);
+  }
+
+  /// Whether CUDA cores read an operand's slot in vectors of its rows (columns), whatever runs along memory.
+  bool isTurned(RankedTensorType type, ArrayRef<int64_t> outer) {
     int64_t bits = type.getElementTypeBitWidth();
     const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
-    return func_.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && llvm::is_contained(dot_.getK(), contiguous) &&
-           !outer.empty() && type.getDimSize(outer.back()) * bits >= 128;
+    return func_.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
+           type.getDimSize(outer.back()) * bits >= 128;
   }
 
   /// Neighbours of at least 4 bytes, and zero for what lies outside.
@@ -195,17 +203,12 @@ private:
     if (dim < 0 || !load.getIndexTiles().empty())
       return false;
     auto mode = load.getBounds();
-    // A vector must not straddle the border along its own dim.
-    if (mode == te::BoundsMode::Pad)
-      for (AffineExpr e : load.getMap().getResults())
-        if (e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e))
-          return false;
     if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !isZeroPadded(load))
       return false;
     auto type = cast<RankedTensorType>(load.getResult().getType());
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t v = provableVector(func_, load.getBase(), load.getMap(), dim, llvm::is_contained(load.getMask(), dim),
-                               std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
+    int64_t v = copiedVector(func_, load.getBase(), load.getMap(), mode, dim, llvm::is_contained(load.getMask(), dim),
+                             std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
     return v * bytes >= 4;
   }
 

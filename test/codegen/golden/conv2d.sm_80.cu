@@ -40,7 +40,7 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 // schedule: tile n 1; tile h 1; tile w 128; tile o 128; tile r 1; tile s 1; tile c 32; warps 4; unit mma; stages 4
 #line 3 "conv2d.kc"
 extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__restrict__ x, const f16 *__restrict__ f,
-    f16 *__restrict__ y, const int N, const int H, const int W, const int C, const int R, const int S, const int O) {
+    f16 *__restrict__ y, const int H, const int W, const int C, const int R, const int S, const int O) {
   const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
@@ -69,11 +69,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int r0 = quotient / S;
       const int slot_start = first % 4 * 4096;
       const int tid = (int)threadIdx.x;
-      const bool inside = n_tile >= 0;
-      const bool inside_1 = n_tile < N;
       const int offset = h_tile + r0 - R / 2;
-      const bool inside_2 = offset >= 0;
-      const bool inside_3 = offset < H;
+      const bool inside = offset >= 0;
+      const bool inside_1 = offset < H;
       const int S_div_2 = S / 2;
       const int x_row = (n_tile * H + offset) * W;
       #pragma unroll
@@ -82,10 +80,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int row = copy / 4;
         const int column = copy % 4 * 8;
         const int c = c0 + column;
-        const bool inside_4 = c < C;
         const int offset_1 = w0 + row + s0 - S_div_2;
-        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && offset_1 >= 0 && offset_1 < W && c >= 0 && inside_4;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (x_row + offset_1) * C + c : 0], inside_5 ? 16 : 0);
+        const bool inside_2 = c < C && inside && inside_1 && offset_1 >= 0 && offset_1 < W;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_2 ? (x_row + offset_1) * C + c : 0], inside_2 ? 16 : 0);
       }
       const int f_row = (r0 * S + s0) * C;
       #pragma unroll
@@ -96,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int in_panel = column % 64;
         const int o = o0 + column;
         const int c = c0 + row;
-        const bool inside_4 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (f_row + c) * O + o : 0], inside_4 ? 16 : 0);
+        const bool inside_2 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_2 ? (f_row + c) * O + o : 0], inside_2 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -178,11 +175,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int s0 = quotient % S;
       const int r0 = quotient / S;
       const int slot_start_1 = ahead % 4 * 4096;
-      const bool inside = n_tile >= 0;
-      const bool inside_1 = n_tile < N;
       const int offset = h_tile + r0 - R / 2;
-      const bool inside_2 = offset >= 0;
-      const bool inside_3 = offset < H;
+      const bool inside = offset >= 0;
+      const bool inside_1 = offset < H;
       const int S_div_2 = S / 2;
       const int x_row = (n_tile * H + offset) * W;
       #pragma unroll
@@ -191,10 +186,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int row = copy / 4;
         const int column = copy % 4 * 8;
         const int c = c0 + column;
-        const bool inside_4 = c < C;
         const int offset_1 = w0 + row + s0 - S_div_2;
-        const bool inside_5 = inside_4 && inside && inside_1 && inside_2 && inside_3 && offset_1 >= 0 && offset_1 < W && c >= 0 && inside_4;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_5 ? (x_row + offset_1) * C + c : 0], inside_5 ? 16 : 0);
+        const bool inside_2 = c < C && inside && inside_1 && offset_1 >= 0 && offset_1 < W;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_2 ? (x_row + offset_1) * C + c : 0], inside_2 ? 16 : 0);
       }
       const int f_row = (r0 * S + s0) * C;
       #pragma unroll
@@ -205,8 +199,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int in_panel = column % 64;
         const int o = o0 + column;
         const int c = c0 + row;
-        const bool inside_4 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_4 ? (f_row + c) * O + o : 0], inside_4 ? 16 : 0);
+        const bool inside_2 = o < O && c < C;
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_2 ? (f_row + c) * O + o : 0], inside_2 ? 16 : 0);
       }
     }
     kc_cp_async_commit();
