@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/analysis/Contraction.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include "ir/te/Factors.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
@@ -380,6 +382,23 @@ bool takeScales(const Summation &sum, ArrayRef<Factor> factors, const Factor &a,
   return true;
 }
 
+/// The reduced dims that constraints bound by batch dims alone, each of which has the dim in steps.
+llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsigned> batch) {
+  llvm::SmallSetVector<unsigned, 4> ended;
+  const std::optional<IntegerSet> &set = sum.condition;
+  for (unsigned i = 0; set && i < set->getNumConstraints(); ++i) {
+    llvm::BitVector own(sum.dims);
+    collectDims(set->getConstraint(i), own);
+    int d = own.find_last();
+    if (set->isEq(i) || d < int(sum.parallel) || !linearCoefficient(set->getConstraint(i), d))
+      continue;
+    own.reset(d);
+    if (own.any() && llvm::all_of(own.set_bits(), [&](unsigned b) { return llvm::is_contained(batch, b); }))
+      ended.insert(d);
+  }
+  return ended;
+}
+
 } // namespace
 
 std::optional<Contraction> classify(const Summation &sum, Contraction c) {
@@ -404,6 +423,8 @@ std::optional<Contraction> classify(const Summation &sum, Contraction c) {
       return std::nullopt;
     }
   }
+  for (unsigned d : findEnded(sum, c.batch))
+    c.endedK.push_back(d);
   if (c.m.empty() || c.n.empty() || llvm::none_of(c.k, [&](unsigned d) { return c.isTiledK(d); }))
     return std::nullopt;
   // A condition on data that is decided anew for every few points is a mask, not a choice of blocks.

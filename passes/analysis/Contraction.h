@@ -31,6 +31,9 @@ struct Contraction {
   llvm::SmallVector<unsigned> scaledK; ///< the reduced indices that partScales depend on
   /// The reduced indices that one factor alone depends on: the other is the same at all of their points.
   llvm::SmallVector<unsigned> ownK;
+  /// The reduced indices whose ends move with a batch index (`first[p] + 2 * r < R`): a loop over single points knows them, and nothing
+  /// is masked.
+  llvm::SmallVector<unsigned> endedK;
   /// The domain's condition, shared out: a factor counts as zero where its part does
   /// not hold. What speaks of summed and batch indices alone stands in both.
   std::optional<mlir::IntegerSet> aWhere, bWhere;
@@ -48,8 +51,10 @@ struct Contraction {
 
   bool isAMasked() const { return aWhere || !aMask.empty(); }
   bool isBMasked() const { return bWhere || !bMask.empty(); }
-  /// Whether a tile may hold several points of reduced index d: both factors tell them apart, and no scale does.
-  bool isTiledK(unsigned d) const { return !llvm::is_contained(scaledK, d) && !llvm::is_contained(ownK, d); }
+  /// Whether a tile may hold several points of reduced index d: both factors tell them apart, no scale does, and all end alike.
+  bool isTiledK(unsigned d) const {
+    return !llvm::is_contained(scaledK, d) && !llvm::is_contained(ownK, d) && !llvm::is_contained(endedK, d);
+  }
   /// Lets the operands change places.
   void swapOperands();
 };

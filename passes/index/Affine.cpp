@@ -196,4 +196,26 @@ std::optional<int64_t> neighboursIn(AffineExpr e, unsigned dim) {
   return isQuotient ? std::optional(c.getValue()) : std::nullopt;
 }
 
+static void collectTerms(AffineExpr e, int64_t factor, SmallVectorImpl<std::pair<AffineExpr, int64_t>> &terms) {
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (bin && e.getKind() == AffineExprKind::Add) {
+    collectTerms(bin.getLHS(), factor, terms);
+    collectTerms(bin.getRHS(), factor, terms);
+    return;
+  }
+  auto scale = bin && e.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(bin.getRHS()) : AffineConstantExpr();
+  if (scale)
+    return collectTerms(bin.getLHS(), factor * scale.getValue(), terms);
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    terms.push_back({getAffineConstantExpr(1, e.getContext()), factor * c.getValue()});
+  else
+    terms.push_back({e, factor});
+}
+
+SmallVector<std::pair<AffineExpr, int64_t>> splitTerms(AffineExpr e) {
+  SmallVector<std::pair<AffineExpr, int64_t>> terms;
+  collectTerms(e, 1, terms);
+  return terms;
+}
+
 } // namespace kernelc::te

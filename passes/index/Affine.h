@@ -51,6 +51,9 @@ bool variesInTile(mlir::AffineExpr e, unsigned dim, int64_t tile);
 /// nowhere else; nothing otherwise.
 std::optional<int64_t> linearCoefficient(mlir::AffineExpr e, unsigned dim);
 
+/// The terms of a sum with the constants that they are multiplied by, products of sums written out: 2 * (x + 3 * y) + 1 is 2 x, 6 y and 1.
+llvm::SmallVector<std::pair<mlir::AffineExpr, int64_t>> splitTerms(mlir::AffineExpr e);
+
 /// How many neighbours along dim d share a subscript: c of `d floordiv c` plus what is free of d, 1 of d itself;
 /// nothing for other forms, and where c is no power of two or more than the bits of a byte.
 std::optional<int64_t> neighboursIn(mlir::AffineExpr e, unsigned dim);

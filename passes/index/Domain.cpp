@@ -23,8 +23,10 @@ AffineExpr findExtreme(AffineExpr e, bool high, ArrayRef<DimRange> ranges) {
     return x && y ? x + y : AffineExpr();
   }
   case AffineExprKind::Mul: {
-    if (!constant)
-      return {};
+    if (!constant) { // of one value in all points
+      AffineExpr least = bin.getRHS().isSymbolicOrConstant() ? findExtreme(bin.getLHS(), false, ranges) : AffineExpr();
+      return least && least == findExtreme(bin.getLHS(), true, ranges) ? least * bin.getRHS() : AffineExpr();
+    }
     AffineExpr x = findExtreme(bin.getLHS(), constant.getValue() >= 0 ? high : !high, ranges);
     return x ? x * constant : AffineExpr();
   }
@@ -40,6 +42,8 @@ AffineExpr findExtreme(AffineExpr e, bool high, ArrayRef<DimRange> ranges) {
   case AffineExprKind::Mod:
     if (!constant || constant.getValue() <= 0)
       return {};
+    if (AffineExpr least = findExtreme(bin.getLHS(), false, ranges); least && least == findExtreme(bin.getLHS(), true, ranges))
+      return least % constant;
     return getAffineConstantExpr(high ? constant.getValue() - 1 : 0, e.getContext());
   default: return {};
   }
@@ -63,22 +67,11 @@ bool isSeparable(AffineExpr e, const llvm::BitVector &among) {
 
 namespace {
 
-void collectTerms(AffineExpr e, SmallVectorImpl<AffineExpr> &terms) {
-  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
-  if (bin && e.getKind() == AffineExprKind::Add) {
-    collectTerms(bin.getLHS(), terms);
-    collectTerms(bin.getRHS(), terms);
-    return;
-  }
-  terms.push_back(e);
-}
-
 /// Solves e + rest >= 0 for `dim`; `e` is over the set's dims, `rest` over the ranges'.
 void solve(AffineExpr e, AffineExpr rest, unsigned dim, ArrayRef<DimRange> ranges, IndexBounds &bounds) {
-  SmallVector<AffineExpr> terms;
-  collectTerms(e, terms);
   AffineExpr holder;
-  for (AffineExpr t : terms) {
+  for (auto [term, scale] : splitTerms(e)) {
+    AffineExpr t = term * scale;
     if (t.isFunctionOfDim(dim)) {
       if (holder)
         return;

@@ -204,6 +204,9 @@ private:
     int64_t chunk = 1;    ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
     bool byParts = false; ///< each round's product is one of its own, and is added
   };
+  /// `where` without what loops over single points of `reduced` indices end by: constraints on one of them and on the block's indices.
+  std::optional<mlir::IntegerSet> withoutLoopEnds(std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> dims,
+                                                  llvm::ArrayRef<unsigned> reduced);
   DotForm dotForm(const te::Summation &sum, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// What a sum is before the first round: nothing, or the sum of another product that it goes on from (te::goesOn).

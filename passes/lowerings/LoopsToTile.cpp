@@ -296,8 +296,15 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     span.push_back(begin);
   }
   AffineExpr total = length.ceilDiv(l_.tiles[k.front()]);
-  for (AffineExpr faster : ArrayRef(counts).take_front(picked).drop_front())
-    total = total * faster;
+  SmallVector<Value> ended(k.size()); // the points of an index, where each block has its own number of them
+  for (size_t n = 1; n < picked; ++n) {
+    if (set && !where && l_.tiles[k[n]] == 1)
+      if (auto [from, to] = findSpan(set, dims, k[n], k, loc); matchPattern(from, m_Zero()) && !isExtent(to))
+        ended[n] = arith::MaxSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[k[n]] + "_points"), cu::unnamed(loc)), to,
+                                          constant(0, loc));
+    if (!ended[n])
+      total = total * counts[n];
+  }
   int64_t last = k[picked - 1];
   Location counted = NameLoc::get(b_.getStringAttr(l_.indices[last] + "_tiles"), cu::unnamed(loc));
   bool isOften = false; // as often as the least that is asked for, in each tile
@@ -308,6 +315,11 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     isOften = fewest && knownPositive(simplifyAffineExpr(fewest + 1 - least, 0, symbols), {plan_.sizeDiv, plan_.sizeMax});
   }
   Value tileCount = tile::ApplyOp::create(b_, counted, b_.getIndexType(), AffineMap::get(span.size(), symbols, total), span);
+  for (Value points : ended)
+    if (points) {
+      tileCount = arith::MulIOp::create(b_, counted, tileCount, points);
+      isOften = false;
+    }
   bool mayBeFewer = !span.empty() || (least && !knownPositive(total, {plan_.sizeDiv, plan_.sizeMax}));
   if (isOften && least)
     tileCount.getDefiningOp()->setAttr(kLeastAttr, b_.getI64IntegerAttr(least));
@@ -321,9 +333,17 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
   auto place = [&](Value tileNumber, size_t from, size_t to) {
     AffineExpr left = b_.getAffineDimExpr(0);
     for (size_t i = to; i-- > from;) {
-      AffineExpr number = i == from ? left : left % counts[i];
-      left = i == from ? left : left.floorDiv(counts[i]);
       SmallVector<Value> operands{tileNumber};
+      AffineExpr number = i == from ? left : left % counts[i];
+      if (i != from && ended[i]) {
+        Value slower = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(1, symbols, left), tileNumber);
+        Value points = arith::MaxSIOp::create(b_, loc, ended[i], constant(1, loc)); // (of none nothing is walked)
+        operands[0] = arith::RemSIOp::create(b_, loc, slower, points);
+        tileNumber = arith::DivSIOp::create(b_, loc, slower, points);
+        left = number = b_.getAffineDimExpr(0);
+      } else if (i != from) {
+        left = left.floorDiv(counts[i]);
+      }
       if (i == 0 && isBackward) {
         number = b_.getAffineDimExpr(operands.size()) - 1 - number;
         operands.push_back(tileCount);

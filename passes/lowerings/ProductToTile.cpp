@@ -6,6 +6,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/Siblings.h"
@@ -56,6 +57,27 @@ static std::optional<IntegerSet> withoutEnds(const Summation &sum, Value factor,
   return kept.empty() ? std::nullopt : std::optional(IntegerSet::get(where->getNumDims(), where->getNumSymbols(), kept, equalities));
 }
 
+std::optional<IntegerSet> LaunchEmitter::withoutLoopEnds(std::optional<IntegerSet> where, ArrayRef<int64_t> dims,
+                                                         ArrayRef<unsigned> reduced) {
+  if (!where || !open_.empty()) // (within a loop that statements share no other one is walked)
+    return where;
+  SmallVector<unsigned> kept;
+  for (unsigned i = 0; i < where->getNumConstraints(); ++i) {
+    llvm::BitVector own(dims.size());
+    collectDims(where->getConstraint(i), own);
+    std::optional<unsigned> walked;
+    bool isEnd = !where->isEq(i);
+    for (unsigned d : own.set_bits()) {
+      bool isWalked = llvm::is_contained(reduced, d);
+      isEnd &= l_.tiles[dims[d]] == 1 && !(isWalked && walked) && (isWalked || llvm::is_contained(l_.grid, dims[d]));
+      walked = isWalked ? d : walked;
+    }
+    if (!isEnd || !walked || !linearCoefficient(where->getConstraint(i), *walked))
+      kept.push_back(i);
+  }
+  return kept.empty() ? std::nullopt : std::optional(select(*where, kept));
+}
+
 LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) {
     SmallVector<int64_t, 4> indices = llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; });
@@ -73,9 +95,11 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
   // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
   f.right.inSlot = l_.unit == "wgmma" && l_.producerWarps;
   f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
-  for (DotForm::Side *side : {&f.left, &f.right})
+  for (DotForm::Side *side : {&f.left, &f.right}) {
+    side->where = withoutLoopEnds(side->where, dims, c.k);
     if (side->inSlot)
       side->where = withoutEnds(sum, side->factor, side->where);
+  }
   BodyToTiles shaper(b_, c_, sum.op, dims);
   SmallVector<int64_t> own;
   for (unsigned d : sum.own.set_bits())

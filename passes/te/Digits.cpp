@@ -323,10 +323,12 @@ bool canSplitParallelDim(Operation *op, unsigned dim, bool endsEarly) {
   if (endsEarly) {
     // What a condition leaves out is cut off where the result ends.
     AffineMap out = compute ? compute.getOutMapOrIdentity() : AffineMap(), shape = getTensorShape(result);
-    bool isCut = out && llvm::any_of(llvm::zip(out.getResults(), shape.getResults()), [&](auto subscript) {
-                   auto [e, extent] = subscript;
-                   return e == getAffineDimExpr(dim, op->getContext()) && extent == getExtents(op).getResult(dim);
-                 });
+    bool isCut =
+        out && llvm::any_of(llvm::zip(out.getResults(), shape.getResults()), [&](auto subscript) {
+          auto [e, extent] = subscript;
+          AffineExpr own = getExtents(op).getResult(dim);
+          return e == getAffineDimExpr(dim, op->getContext()) && simplifyAffineExpr(extent - own, 0, getExtents(op).getNumSymbols()) == 0;
+        });
     if (compute && (isReturned(result) || compute.getOutMap()) ? !isCut : !hasValueBeyond(op))
       return false;
   }

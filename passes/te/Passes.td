@@ -217,6 +217,11 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
     those without whose digits there is no product: of a grouped convolution,
     `x[n, p + r, (o // Q) * C + c] * w[o, r, c]`, the groups o_high become a batch and o_low columns.
 
+    *Parallel indices by which a product's condition picks points*: the transpose of a convolution in steps of S sums the
+    r with `(i + P - D * r) mod S == 0`. By the low digit of i, a batch, these are one residue class, r = S' * r' + first(i_low)
+    with S' = S / gcd(D, S); what is left of the condition ends the window by the phase (`Residues.h`). S need not divide
+    the index's extent.
+
     *Parallel indices of what is written with a group's statistics*: `(x[i, c, n] - mu[i, c // 4])`, where mu
     is reduced over the 4 and n, gets the group's digits for indices, if c is not the one along memory. It has
     the points of that reduction then, and a block that holds them reads them once for both.

@@ -11,6 +11,7 @@
 #include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
 #include "passes/te/GroupedContraction.h"
+#include "passes/te/Residues.h"
 
 using namespace mlir;
 
@@ -44,6 +45,9 @@ public:
           break;
         }
     }
+    for (ReduceOp r : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>()))
+      while (r)
+        r = walkOneResidue(r);
   }
 
 private:
@@ -87,6 +91,16 @@ private:
       if (radix == divisor)
         return Digits{radix, multiple.floorDiv(divisor)};
     }
+    return std::nullopt;
+  }
+
+  /// An index below `extent` as digits of `radix`: where they come out even, or as they stand where another index like it was split.
+  std::optional<Digits> digitsAsOthers(AffineExpr radix, AffineExpr extent) {
+    if (std::optional<Digits> even = digitsBy(radix, extent))
+      return even;
+    for (const Digits &digits : active_)
+      if (digits.endsEarly && digits.radix == radix && digits.highExtent == extent.ceilDiv(radix))
+        return digits;
     return std::nullopt;
   }
 
@@ -149,7 +163,7 @@ private:
     auto c = dyn_cast_or_null<AffineConstantExpr>(radix);
     if (!radix || (c ? use.plain && c.getValue() < kShortestRun : plainRows))
       return std::nullopt;
-    return digitsBy(radix, r.getExtents().getResult(d));
+    return digitsAsOthers(radix, r.getExtents().getResult(d));
   }
 
   //===--- Parallel indices ------------------------------------------------===//
@@ -162,7 +176,7 @@ private:
         continue;
       for (unsigned d = 0; d < getNumParallel(&op); ++d) {
         std::optional<Digits> digits = digitsOfParallel(&op, d);
-        if (!digits || !canSplitParallelDim(&op, d) || (!llvm::is_contained(needed_, *digits) && walksMemory(&op, d)))
+        if (!digits || !canSplitParallelDim(&op, d, digits->endsEarly) || (!llvm::is_contained(needed_, *digits) && walksMemory(&op, d)))
           continue;
         if (!llvm::is_contained(active_, *digits))
           active_.push_back(*digits);
@@ -182,8 +196,12 @@ private:
           noteUse(e, position, use);
     });
     AffineExpr radix = radixOf(use);
-    std::optional<Digits> digits = radix ? digitsBy(radix, extent) : std::nullopt;
+    std::optional<Digits> digits = radix ? digitsAsOthers(radix, extent) : std::nullopt;
     auto reduce = dyn_cast<ReduceOp>(op);
+    if (std::optional<Digits> phases = reduce ? phasesOf(reduce, d) : std::nullopt) {
+      needed_.push_back(*phases);
+      return phases;
+    }
     if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce) && !endsInOutput(reduce, d))))
       return digits;
     if (digits && reduce && findGroupedContraction(reduce, d, *digits)) {
@@ -195,6 +213,37 @@ private:
       return digits;
     }
     return digitsOfReaders(op, d);
+  }
+
+  /// The digits of a product's index by which its condition picks every n-th point of a sum: each low digit, a batch, sums points that are
+  /// known beforehand.
+  std::optional<Digits> phasesOf(ReduceOp reduce, unsigned d) {
+    if (!findContraction(reduce))
+      return std::nullopt;
+    AffineExpr extent = reduce.getExtents().getResult(d);
+    for (const Residue &residue : findResidues(reduce)) {
+      auto points = dyn_cast<AffineConstantExpr>(extent);
+      if (residue.parallel != d || (points && points.getValue() <= residue.modulus))
+        continue;
+      AffineExpr radix = getAffineConstantExpr(residue.modulus, extent.getContext());
+      if (std::optional<Digits> even = digitsBy(radix, extent))
+        return even;
+      Digits phases{radix, extent.ceilDiv(radix)};
+      phases.endsEarly = true;
+      return phases;
+    }
+    return std::nullopt;
+  }
+
+  /// What stands in the place of a reduction one of whose dims is walked in the steps of its phase; null where none is.
+  static ReduceOp walkOneResidue(ReduceOp reduce) {
+    for (const Residue &residue : findResidues(reduce)) {
+      auto phases = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(residue.parallel));
+      if (phases && phases.getValue() <= residue.modulus && findContraction(reduce))
+        if (ReduceOp walked = walkResidue(reduce, residue))
+          return walked;
+    }
+    return {};
   }
 
   /// Whether a pointwise statement reads what a group of points of its index, not the one along memory, is reduced to: with the group's
@@ -229,7 +278,7 @@ private:
   /// The digits by which a statement that was split reads dim d of op's result.
   std::optional<Digits> digitsOfReaders(Operation *op, unsigned d) {
     for (const Digits &digits : active_) {
-      if (digitsBy(digits.radix, getExtents(op).getResult(d)) != digits)
+      if (digitsAsOthers(digits.radix, getExtents(op).getResult(d)) != digits)
         continue;
       for (Operation *user : op->getResult(0).getUsers())
         if (auto read = dyn_cast<ReadOp>(user); read && findDigits(read, d, digits.radix))
