@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -52,16 +53,13 @@ namespace {
 /// neither the arguments on which it is as the original, nor the launches before it, nor those behind it once the memory is the same.
 class Judge {
 public:
-  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const EmulatorOptions &options)
-      : kernel_(kernel), variant_(variant), options_(options) {
+  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const std::vector<RunArguments> &spares,
+        const EmulatorOptions &options)
+      : kernel_(kernel), variant_(variant), spares_(spares), options_(options) {
     for (const RunArguments &args : runs)
       addTrial(args);
-    for (size_t i = 0, n = runs.size(), tensors = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), isFloatInput)); i < n;
-         i++) {
-      addSpecials(i, std::nullopt);
-      if (tensors > 1)
-        addSpecials(i, i % tensors);
-    }
+    for (size_t i = 0; i < runs.size(); i++)
+      addSpecials(i);
   }
 
   /// `text` is the variant's with `count` switches.
@@ -102,6 +100,12 @@ private:
     bool meets(size_t number) const { return firstMet({number}, 0) < met.size(); }
   };
 
+  void addSpecials(size_t i) {
+    size_t tensors = size_t(std::count_if(kernel_.params.begin(), kernel_.params.end(), isFloatInput));
+    addSpecials(i, std::nullopt);
+    if (tensors > 1)
+      addSpecials(i, i % tensors);
+  }
   void addTrial(RunArguments args) {
     trials_.push_back(std::make_unique<Trial>());
     trials_.back()->args = std::move(args);
@@ -143,6 +147,8 @@ private:
     default: break;
     }
   }
+  /// Those on which a mutant differs that differs nowhere else.
+  absl::Status addSpares(const EmulatedModule &original);
   /// The original on the trial's arguments, launch by launch: what it leaves, and which switches would change it.
   absl::Status record(Trial &trial, const EmulatedModule &original);
   /// One launch with the switches as they are, at most `budget` steps.
@@ -151,6 +157,7 @@ private:
 
   const Kernel &kernel_;
   const Variant &variant_;
+  const std::vector<RunArguments> &spares_;
   std::vector<std::unique_ptr<Trial>> trials_; ///< those of the fewest steps first
   std::deque<std::vector<uint8_t>> copies_;    ///< of inputs with specials
   EmulatorOptions options_;
@@ -177,7 +184,42 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
   for (auto &t : trials_)
     if (absl::Status s = record(*t, runners[0]->module()); !s.ok())
       return s;
+  if (absl::Status s = addSpares(runners[0]->module()); !s.ok())
+    return s;
   std::stable_sort(trials_.begin(), trials_.end(), [](const auto &a, const auto &b) { return a->steps < b->steps; });
+  return absl::OkStatus();
+}
+
+absl::Status Judge::addSpares(const EmulatedModule &original) {
+  auto meet = [](const Trial &trial, std::vector<bool> &met) {
+    size_t before = size_t(std::count(met.begin(), met.end(), true));
+    for (const std::vector<bool> &launch : trial.met)
+      std::transform(met.begin(), met.end(), launch.begin(), met.begin(), std::logical_or<>());
+    return size_t(std::count(met.begin(), met.end(), true)) > before;
+  };
+  std::vector<bool> met(switches_.size());
+  uint64_t most = 100'000'000, steps = 0; // no more than all others took
+  for (const auto &t : trials_) {
+    meet(*t, met);
+    most += t->steps;
+  }
+  for (const RunArguments &args : spares_) {
+    if (steps > most || std::find(met.begin(), met.end(), false) == met.end())
+      break;
+    addTrial(args);
+    const size_t number = trials_.size() - 1;
+    if (absl::Status s = record(*trials_[number], original); !s.ok())
+      return s;
+    steps += trials_[number]->steps;
+    if (!meet(*trials_[number], met)) {
+      trials_.pop_back();
+      continue;
+    }
+    addSpecials(number);
+    for (size_t i = number + 1; i < trials_.size(); i++)
+      if (absl::Status s = record(*trials_[i], original); !s.ok())
+        return s;
+  }
   return absl::OkStatus();
 }
 
@@ -396,10 +438,10 @@ absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Sp
 } // namespace
 
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged,
-                                             size_t jobs) {
+                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged, size_t jobs,
+                                             const std::vector<RunArguments> &spares) {
   Mutants mutants = mutantsOf(variant.cudaText);
-  Judge judge(kernel, variant, runs, options);
+  Judge judge(kernel, variant, runs, spares, options);
   if (absl::Status s = judge.begin(mutants.text, mutants.all.size() + mutants.sumsAgain); !s.ok())
     return s;
   const uint64_t kSchedules[] = {options.seed, 11, 12};
