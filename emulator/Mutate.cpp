@@ -58,8 +58,6 @@ public:
       : kernel_(kernel), variant_(variant), spares_(spares), options_(options) {
     for (const RunArguments &args : runs)
       addTrial(args);
-    for (size_t i = 0; i < runs.size(); i++)
-      addSpecials(i);
   }
 
   /// `text` is the variant's with `count` switches.
@@ -147,6 +145,19 @@ private:
     default: break;
     }
   }
+  /// Adds to `met` the switches that would change something on `trial`; whether there are new ones.
+  static bool addMet(const Trial &trial, std::vector<bool> &met) {
+    auto count = [&] { return std::count(met.begin(), met.end(), true); };
+    const auto before = count();
+    for (const std::vector<bool> &launch : trial.met)
+      std::transform(met.begin(), met.end(), launch.begin(), met.begin(), std::logical_or<>());
+    return count() > before;
+  }
+  void sortTrials() {
+    std::stable_sort(trials_.begin(), trials_.end(), [](const auto &a, const auto &b) { return a->steps < b->steps; });
+  }
+  /// Leaves those of the fewest steps, and those that alone show what some switch would change.
+  void dropLongTrials();
   /// Those on which a mutant differs that differs nowhere else.
   absl::Status addSpares(const EmulatedModule &original);
   /// The original on the trial's arguments, launch by launch: what it leaves, and which switches would change it.
@@ -181,46 +192,52 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
   options_.stopAtFirst = true;
   options_.switches = absl::MakeSpan(switches_);
   runner_ = *std::move(runners[1]);
+  const EmulatedModule &original = runners[0]->module();
   for (auto &t : trials_)
-    if (absl::Status s = record(*t, runners[0]->module()); !s.ok())
+    if (absl::Status s = record(*t, original); !s.ok())
       return s;
-  if (absl::Status s = addSpares(runners[0]->module()); !s.ok())
+  if (absl::Status s = addSpares(original); !s.ok())
     return s;
-  std::stable_sort(trials_.begin(), trials_.end(), [](const auto &a, const auto &b) { return a->steps < b->steps; });
+  dropLongTrials();
+  const size_t plain = trials_.size();
+  for (size_t i = 0; i < plain; i++)
+    addSpecials(i);
+  for (size_t i = plain; i < trials_.size(); i++)
+    if (absl::Status s = record(*trials_[i], original); !s.ok())
+      return s;
+  sortTrials();
   return absl::OkStatus();
 }
 
 absl::Status Judge::addSpares(const EmulatedModule &original) {
-  auto meet = [](const Trial &trial, std::vector<bool> &met) {
-    size_t before = size_t(std::count(met.begin(), met.end(), true));
-    for (const std::vector<bool> &launch : trial.met)
-      std::transform(met.begin(), met.end(), launch.begin(), met.begin(), std::logical_or<>());
-    return size_t(std::count(met.begin(), met.end(), true)) > before;
-  };
+  constexpr uint64_t kMostSteps = 400'000'000;
   std::vector<bool> met(switches_.size());
-  uint64_t most = 100'000'000, steps = 0; // no more than all others took
-  for (const auto &t : trials_) {
-    meet(*t, met);
-    most += t->steps;
-  }
+  for (const auto &t : trials_)
+    addMet(*t, met);
+  uint64_t steps = 0;
   for (const RunArguments &args : spares_) {
-    if (steps > most || std::find(met.begin(), met.end(), false) == met.end())
+    if (steps > kMostSteps || std::find(met.begin(), met.end(), false) == met.end())
       break;
     addTrial(args);
-    const size_t number = trials_.size() - 1;
-    if (absl::Status s = record(*trials_[number], original); !s.ok())
+    if (absl::Status s = record(*trials_.back(), original); !s.ok())
       return s;
-    steps += trials_[number]->steps;
-    if (!meet(*trials_[number], met)) {
+    steps += trials_.back()->steps;
+    if (!addMet(*trials_.back(), met))
       trials_.pop_back();
-      continue;
-    }
-    addSpecials(number);
-    for (size_t i = number + 1; i < trials_.size(); i++)
-      if (absl::Status s = record(*trials_[i], original); !s.ok())
-        return s;
   }
   return absl::OkStatus();
+}
+
+void Judge::dropLongTrials() {
+  constexpr uint64_t kMostSteps = 800'000'000; // a survivor takes some seconds
+  sortTrials();
+  std::vector<bool> met(switches_.size());
+  uint64_t steps = 0;
+  std::erase_if(trials_, [&](const auto &t) {
+    bool meetsNew = addMet(*t, met);
+    steps += t->steps;
+    return steps > kMostSteps && !meetsNew;
+  });
 }
 
 absl::Status Judge::record(Trial &trial, const EmulatedModule &original) {
