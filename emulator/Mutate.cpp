@@ -289,8 +289,9 @@ Judge::Outcome Judge::runTrial(Trial &trial, absl::Span<const size_t> numbers, u
   Outcome outcome;
   PlacedRun &run = *trial.placed;
   const size_t end = run.launches();
-  for (size_t i = trial.firstMet(numbers, 0), next = end; i < end; i = next) {
-    if (i != next || next == end)
+  size_t at = end; // the launch that the memory is right for
+  for (size_t i = trial.firstMet(numbers, 0); i < end; i = trial.firstMet(numbers, at)) {
+    if (i != at)
       run.load(trial.before[i]);
     bool same = true;
     do {
@@ -312,7 +313,7 @@ Judge::Outcome Judge::runTrial(Trial &trial, absl::Span<const size_t> numbers, u
                                                            : "a wrong value";
       return outcome;
     }
-    next = trial.firstMet(numbers, i);
+    at = i;
   }
   return outcome;
 }

@@ -110,6 +110,11 @@ TEST(Mutate, LaunchesHandOnWhatAMutantChanges) {
   // Memory that is the same needs no look at what follows: the mutant writes what is there.
   score = measureWith("  w[i] = 2.0f;\n  if (i == 7) {\n    w[i] = 2.0f;\n  }\n", store);
   EXPECT_EQ(score.missed, 1) << score.toString();
+  // Two that change nothing, in launches with one between them, change nothing together.
+  score = measureWith("  w[i] = 2.0f;\n  if (i == 7) {\n    w[i] = 2.0f;\n  }\n",
+                      "  if (i < size) {\n    y[i] = w[128 + i];\n  }\n  if (i == 9) {\n    w[256 + i] = 1.0f;\n  }\n");
+  EXPECT_EQ(score.missed, 2) << score.toString();
+  EXPECT_FALSE(score.survivorsNeedEachOther) << score.toString();
 }
 
 TEST(Mutate, GuardsAroundMasksAreShortCuts) {
