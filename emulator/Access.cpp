@@ -152,7 +152,7 @@ void Machine::accessGlobal(const Actor &who, Region &region, size_t offset, size
     return;
   if (buffer.initialised) {
     uint8_t *init = buffer.initialised + offset;
-    if ((!write || atomic) && !(atomic && buffer.ticketsAllowed) && std::find(init, init + size, 0) != init + size)
+    if ((!write || atomic) && std::find(init, init + size, 0) != init + size)
       report(FindingKind::Uninitialised, absl::StrCat("'", buffer.name, "' at byte ", offset, " is read before anything wrote it"),
              party(t, absl::StrCat(size, "-byte read"), who.pc));
     if (write)

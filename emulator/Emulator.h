@@ -47,9 +47,9 @@ struct EmulatorOptions {
   absl::Span<const int64_t> onlyClusters;
   /// A launch ends at its first finding.
   bool stopAtFirst = false;
-  /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 a trap
+  /// Of a text with switches (Mutate.h), by number: 0 as it was written, 1 altered, 2 as it was written, and becomes 4
   /// where altered would be something else, 3 and 5 altered and what that sets made garbage (NaN, small numbers).
-  absl::Span<const uint8_t> switches;
+  absl::Span<uint8_t> switches;
   /// Empty: every module is built anew.
   BuildCache cache;
   /// Compiler; empty: $KERNELC_CLANG, then clang++-22 on PATH.
@@ -66,8 +66,6 @@ struct GlobalBuffer {
   size_t bytes = 0;
   bool writable = true;
   uint8_t *initialised = nullptr;
-  /// Atomics may read what was never written (a workspace's tickets, zero at entry).
-  bool ticketsAllowed = false;
 };
 
 /// The host's encoding of a TMA tensor map, innermost dimension first; what the

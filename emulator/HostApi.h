@@ -7,7 +7,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 4;
+inline constexpr unsigned kHostApiVersion = 5;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -19,9 +19,9 @@ struct State {
   unsigned char *shared = nullptr;
   Dim3 thread{}, block{}, blockDim{}, gridDim{};
   unsigned clusterRank = 0, clusterSize = 1;
-  unsigned watchStack = 0;                 ///< nonzero: report stack accesses too (operands of wgmma in flight)
-  long long steps = 0;                     ///< basic blocks left before the step budget is spent
-  const unsigned char *switches = nullptr; ///< by number; see EmulatorOptions::switches
+  unsigned watchStack = 0;           ///< nonzero: report stack accesses too (operands of wgmma in flight)
+  long long steps = 0;               ///< basic blocks left before the step budget is spent
+  unsigned char *switches = nullptr; ///< by number; see EmulatorOptions::switches
 };
 
 enum Access : unsigned {

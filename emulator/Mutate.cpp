@@ -3,11 +3,16 @@
 #include "emulator/Mutate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <memory>
+#include <new>
 #include <optional>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +22,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "emulator/HostCompiler.h"
+#include "emulator/PlacedRun.h"
 
 namespace kernelc::emulator {
 
@@ -43,19 +49,15 @@ std::string MutationScore::toString() const {
 
 namespace {
 
-/// Runs the mutants on the same arguments and compares with what the original gave.
+/// Runs the mutants on the same arguments and compares with what the original gave. What a mutant does not reach is not run again:
+/// neither the arguments on which it is as the original, nor the launches before it, nor those behind it once the memory is the same.
 class Judge {
 public:
-  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const EmulatorOptions &options)
-      : kernel_(kernel), variant_(variant), runs_(runs), options_(options) {
-    std::stable_sort(runs_.begin(), runs_.end(),
-                     [](const RunArguments &a, const RunArguments &b) { return elementsOf(a) < elementsOf(b); });
-    for (size_t i = 0, n = runs_.size(), tensors = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), isFloatInput)); i < n;
-         i++) {
-      addSpecials(i, std::nullopt);
-      if (tensors > 1)
-        addSpecials(i, i % tensors);
-    }
+  Judge(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs, const std::vector<RunArguments> &spares,
+        const EmulatorOptions &options)
+      : kernel_(kernel), variant_(variant), spares_(spares), options_(options) {
+    for (const RunArguments &args : runs)
+      addTrial(args);
   }
 
   /// `text` is the variant's with `count` switches.
@@ -69,22 +71,49 @@ public:
     bool detected() const { return !seen.empty(); }
   };
   Outcome run(absl::Span<const size_t> numbers, uint8_t how, absl::Span<const uint64_t> seeds);
+  /// Whether the original ever does something else than with switch `number` set.
+  bool differs(size_t number) const {
+    return std::any_of(trials_.begin(), trials_.end(), [&](const auto &t) { return t->meets(number); });
+  }
   /// Whether switch `number` set to 1 shows once switch `other` is, too.
   bool showsBeside(size_t other, size_t number);
 
 private:
-  static int64_t elementsOf(const RunArguments &args) {
-    int64_t n = 0;
-    for (const TensorView &v : args.params)
-      n += v.numElements();
-    return n;
+  /// A set of arguments, and what the original makes of them.
+  struct Trial {
+    RunArguments args;
+    std::unique_ptr<PlacedRun> placed;
+    uint64_t steps = 0;
+    // By launch:
+    std::vector<MemoryImage> before; ///< what stood before it, and at last what stands at the end
+    std::vector<uint64_t> launchSteps;
+    std::vector<std::vector<bool>> met; ///< of each switch whether it would do something else there
+
+    /// The first launch from `from` on that one of `numbers` would change; the number of launches where there is none.
+    size_t firstMet(absl::Span<const size_t> numbers, size_t from) const {
+      while (from < met.size() && std::none_of(numbers.begin(), numbers.end(), [&](size_t n) { return bool(met[from][n]); }))
+        from++;
+      return from;
+    }
+    bool meets(size_t number) const { return firstMet({number}, 0) < met.size(); }
+  };
+
+  void addSpecials(size_t i) {
+    size_t tensors = size_t(std::count_if(kernel_.params.begin(), kernel_.params.end(), isFloatInput));
+    addSpecials(i, std::nullopt);
+    if (tensors > 1)
+      addSpecials(i, i % tensors);
+  }
+  void addTrial(RunArguments args) {
+    trials_.push_back(std::make_unique<Trial>());
+    trials_.back()->args = std::move(args);
   }
   static bool isFloatInput(const Param &p) { return p.kind == ParamKind::Input && isFloat(p.type); }
-  /// Run i once more with a few infinities and NaN among its inputs, or in one of the floating ones, the `only`th. What a mask
+  /// Trial i once more with a few infinities and NaN among its inputs, or in one of the floating ones, the `only`th. What a mask
   /// keeps out is often multiplied by zeros, so that only these show it. Where those of one factor are everywhere, they hide what those of
   /// the other show.
   void addSpecials(size_t i, std::optional<size_t> only) {
-    RunArguments args = runs_[i];
+    RunArguments args = trials_[i]->args;
     bool any = false;
     for (size_t p = 0, number = 0; p < args.params.size(); p++) {
       TensorView &v = args.params[p];
@@ -102,7 +131,7 @@ private:
       any = true;
     }
     if (any)
-      runs_.push_back(std::move(args));
+      addTrial(std::move(args));
   }
   static void storeSpecial(const TensorView &v, size_t at, size_t which) {
     double value = which % 3 == 0 ? NAN : which % 3 == 1 ? INFINITY : -INFINITY;
@@ -116,38 +145,41 @@ private:
     default: break;
     }
   }
-  using Bytes = std::vector<std::vector<uint8_t>>;
-  Bytes snapshot(const RunArguments &args) const {
-    Bytes bytes;
-    for (size_t i = 0; i < args.params.size(); i++) {
-      const TensorView &v = args.params[i];
-      bool written = kernel_.params[i].kind == ParamKind::Output || kernel_.params[i].kind == ParamKind::InOut;
-      size_t n = written ? size_t(v.numElements() * elementBits(v.type) + 7) / 8 : 0;
-      const auto *p = static_cast<const uint8_t *>(v.data);
-      bytes.emplace_back(p, p + n);
-    }
-    return bytes;
+  /// Adds to `met` the switches that would change something on `trial`; whether there are new ones.
+  static bool addMet(const Trial &trial, std::vector<bool> &met) {
+    auto count = [&] { return std::count(met.begin(), met.end(), true); };
+    const auto before = count();
+    for (const std::vector<bool> &launch : trial.met)
+      std::transform(met.begin(), met.end(), launch.begin(), met.begin(), std::logical_or<>());
+    return count() > before;
   }
-  static void restore(const RunArguments &args, const Bytes &bytes) {
-    for (size_t i = 0; i < args.params.size(); i++)
-      if (!bytes[i].empty())
-        std::memcpy(args.params[i].data, bytes[i].data(), bytes[i].size());
+  void sortTrials() {
+    std::stable_sort(trials_.begin(), trials_.end(), [](const auto &a, const auto &b) { return a->steps < b->steps; });
   }
+  /// Leaves those of the fewest steps, and those that alone show what some switch would change.
+  void dropLongTrials();
+  /// Those on which a mutant differs that differs nowhere else.
+  absl::Status addSpares(const EmulatedModule &original);
+  /// The original on the trial's arguments, launch by launch: what it leaves, and which switches would change it.
+  absl::Status record(Trial &trial, const EmulatedModule &original);
+  /// One launch with the switches as they are, at most `budget` steps.
+  absl::StatusOr<Report> launch(Trial &trial, size_t number, uint64_t seed, uint64_t budget);
+  Outcome runTrial(Trial &trial, absl::Span<const size_t> numbers, uint64_t seed);
 
   const Kernel &kernel_;
   const Variant &variant_;
-  std::vector<RunArguments> runs_;          ///< the smallest first, then those with specials
-  std::deque<std::vector<uint8_t>> copies_; ///< of inputs with specials
+  const std::vector<RunArguments> &spares_;
+  std::vector<std::unique_ptr<Trial>> trials_; ///< those of the fewest steps first
+  std::deque<std::vector<uint8_t>> copies_;    ///< of inputs with specials
   EmulatorOptions options_;
   Variant switched_;
   std::vector<uint8_t> switches_;
-  std::optional<KernelRunner> runner_;
-  std::vector<Bytes> before_, expected_;
+  std::optional<KernelRunner> runner_; ///< of the text with switches
 };
 
 absl::Status Judge::begin(const std::string &text, size_t count) {
-  for (const RunArguments &args : runs_)
-    for (const TensorView &v : args.params)
+  for (const auto &t : trials_)
+    for (const TensorView &v : t->args.params)
       if (v.strides != denseStrides(v.shape))
         return absl::InvalidArgumentError("mutants are measured on dense tensors");
   switched_ = variant_;
@@ -156,66 +188,164 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
   for (auto &runner : runners)
     if (!runner.ok())
       return runner.status();
+  switches_.assign(count, 0);
+  options_.stopAtFirst = true;
+  options_.switches = absl::MakeSpan(switches_);
+  runner_ = *std::move(runners[1]);
+  const EmulatedModule &original = runners[0]->module();
+  for (auto &t : trials_)
+    if (absl::Status s = record(*t, original); !s.ok())
+      return s;
+  if (absl::Status s = addSpares(original); !s.ok())
+    return s;
+  dropLongTrials();
+  const size_t plain = trials_.size();
+  for (size_t i = 0; i < plain; i++)
+    addSpecials(i);
+  for (size_t i = plain; i < trials_.size(); i++)
+    if (absl::Status s = record(*trials_[i], original); !s.ok())
+      return s;
+  sortTrials();
+  return absl::OkStatus();
+}
+
+absl::Status Judge::addSpares(const EmulatedModule &original) {
+  constexpr uint64_t kMostSteps = 400'000'000;
+  std::vector<bool> met(switches_.size());
+  for (const auto &t : trials_)
+    addMet(*t, met);
   uint64_t steps = 0;
-  for (const RunArguments &args : runs_) {
-    before_.push_back(snapshot(args));
-    auto report = runners[0]->run(args);
+  for (const RunArguments &args : spares_) {
+    if (steps > kMostSteps || std::find(met.begin(), met.end(), false) == met.end())
+      break;
+    addTrial(args);
+    if (absl::Status s = record(*trials_.back(), original); !s.ok())
+      return s;
+    steps += trials_.back()->steps;
+    if (!addMet(*trials_.back(), met))
+      trials_.pop_back();
+  }
+  return absl::OkStatus();
+}
+
+void Judge::dropLongTrials() {
+  constexpr uint64_t kMostSteps = 800'000'000; // a survivor takes some seconds
+  sortTrials();
+  std::vector<bool> met(switches_.size());
+  uint64_t steps = 0;
+  std::erase_if(trials_, [&](const auto &t) {
+    bool meetsNew = addMet(*t, met);
+    steps += t->steps;
+    return steps > kMostSteps && !meetsNew;
+  });
+}
+
+absl::Status Judge::record(Trial &trial, const EmulatedModule &original) {
+  absl::StatusOr<std::unique_ptr<PlacedRun>> placed = PlacedRun::create(kernel_, variant_, trial.args, options_);
+  if (!placed.ok())
+    return placed.status();
+  trial.placed = *std::move(placed);
+  PlacedRun &run = *trial.placed;
+  trial.before = {run.save()};
+  for (size_t i = 0; i < run.launches(); i++) {
+    auto report = run.launch(i, original, options_);
     if (!report.ok())
       return report.status();
+    if (i + 1 == run.launches())
+      run.findUnwritten(*report);
     if (!report->ok())
       return absl::FailedPreconditionError(absl::StrCat("the unchanged text has findings:\n", report->toString()));
-    expected_.push_back(snapshot(args));
-    restore(args, before_.back());
-    steps = std::max(steps, report->steps);
+    trial.launchSteps.push_back(report->steps);
+    trial.steps += report->steps;
   }
-  switches_.assign(count, 0);
-  // A mutant that runs this much longer has no end.
-  options_.stepBudget = std::min(options_.stepBudget, 20 * steps + 1'000'000);
-  options_.stopAtFirst = true;
-  options_.switches = switches_;
-  runner_ = *std::move(runners[1]);
-  runner_->setOptions(options_);
-  Outcome same = run({}, 0, {options_.seed});
+  const MemoryImage wanted = run.save(&trial.before[0]);
+  run.load(trial.before[0]);
+  Outcome same;
+  for (size_t i = 0; i < run.launches() && !same.detected(); i++) {
+    std::fill(switches_.begin(), switches_.end(), 2);
+    auto report = launch(trial, i, options_.seed, options_.stepBudget);
+    if (!report.ok() || !report->ok())
+      same.seen = report.ok() ? report->toString() : std::string(report.status().message());
+    std::vector<bool> &met = trial.met.emplace_back();
+    for (uint8_t &s : switches_)
+      met.push_back(s == 4);
+    trial.before.push_back(run.save(&trial.before.back()));
+  }
+  std::fill(switches_.begin(), switches_.end(), 0);
+  if (!same.detected() && !run.hasOutputsOf(wanted))
+    same.seen = "a wrong value";
   return same.detected() ? absl::InternalError(absl::StrCat("the text with switches, none of them set, shows ", same.seen))
                          : absl::OkStatus();
+}
+
+absl::StatusOr<Report> Judge::launch(Trial &trial, size_t number, uint64_t seed, uint64_t budget) {
+  EmulatorOptions options = options_;
+  options.seed = seed;
+  options.stepBudget = budget;
+  return trial.placed->launch(number, runner_->module(), options);
+}
+
+Judge::Outcome Judge::runTrial(Trial &trial, absl::Span<const size_t> numbers, uint64_t seed) {
+  Outcome outcome;
+  PlacedRun &run = *trial.placed;
+  const size_t end = run.launches();
+  size_t at = end; // the launch that the memory is right for
+  for (size_t i = trial.firstMet(numbers, 0); i < end; i = trial.firstMet(numbers, at)) {
+    if (i != at)
+      run.load(trial.before[i]);
+    bool same = true;
+    do {
+      // A mutant that runs this much longer has no end.
+      auto report = launch(trial, i, seed, std::min(options_.stepBudget, 20 * trial.launchSteps[i] + 1'000'000));
+      if (!report.ok() || !report->ok()) {
+        outcome.finding = true;
+        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind) : std::string(report.status().message());
+        return outcome;
+      }
+      same = run.holds(trial.before[++i]);
+    } while (i < end && !same);
+    if (!same) {
+      Report report;
+      run.findUnwritten(report);
+      outcome.finding = !report.ok();
+      outcome.seen = outcome.finding                       ? findingKindName(report.findings[0].kind)
+                     : run.hasOutputsOf(trial.before[end]) ? ""
+                                                           : "a wrong value";
+      return outcome;
+    }
+    at = i;
+  }
+  return outcome;
 }
 
 Judge::Outcome Judge::run(absl::Span<const size_t> numbers, uint8_t how, absl::Span<const uint64_t> seeds) {
   Outcome outcome;
   for (size_t n : numbers)
     switches_[n] = how;
-  for (uint64_t seed : seeds) {
-    runner_->setSeed(seed);
-    for (size_t r = 0; r < runs_.size() && !outcome.detected(); r++) {
-      auto report = runner_->run(runs_[r]);
-      outcome.finding = !report.ok() || !report->ok();
-      if (outcome.finding)
-        outcome.seen = report.ok() ? findingKindName(report->findings[0].kind) : std::string(report.status().message());
-      else if (snapshot(runs_[r]) != expected_[r])
-        outcome.seen = "a wrong value";
-      restore(runs_[r], before_[r]);
-    }
-    if (outcome.detected())
-      break;
-  }
+  for (uint64_t seed : seeds)
+    for (size_t t = 0; t < trials_.size() && !outcome.detected(); t++)
+      outcome = runTrial(*trials_[t], numbers, seed);
   for (size_t n : numbers)
     switches_[n] = 0;
   return outcome;
 }
 
 bool Judge::showsBeside(size_t other, size_t number) {
-  auto results = [&](size_t r, bool set) -> std::optional<Bytes> {
+  auto results = [&](Trial &trial, bool set) -> std::optional<MemoryImage> {
     switches_[other] = 1, switches_[number] = set;
-    auto report = runner_->run(runs_[r]);
-    Bytes got = snapshot(runs_[r]);
-    restore(runs_[r], before_[r]);
+    trial.placed->load(trial.before[0]);
+    bool fine = true;
+    for (size_t i = 0; i < trial.placed->launches() && fine; i++) {
+      auto report = launch(trial, i, options_.seed, options_.stepBudget);
+      fine = report.ok() && report->ok();
+    }
     switches_[other] = switches_[number] = 0;
-    return report.ok() && report->ok() ? std::optional(std::move(got)) : std::nullopt;
+    return fine ? std::optional(trial.placed->save()) : std::nullopt;
   };
-  runner_->setSeed(options_.seed);
-  for (size_t r = 0; r < runs_.size(); r++)
-    if (auto without = results(r, false); without && results(r, true) != without)
-      return true;
+  for (auto &t : trials_)
+    if (t->meets(number))
+      if (auto without = results(*t, false); without && (!results(*t, true) || !t->placed->hasOutputsOf(*without)))
+        return true;
   return false;
 }
 
@@ -230,8 +360,7 @@ bool judgeMutant(Judge &judge, Mutants &mutants, size_t i, absl::Span<const uint
     m.why = outcome.seen;
     return outcome.finding;
   }
-  // Where the trap is never met, original and mutant do the same.
-  bool differs = judge.run({i}, 2, {seed}).detected();
+  bool differs = judge.differs(i);
   // A short cut past masks: they alone keep out what is to be kept out, and without them it shows.
   auto isShortCut = [&] {
     std::vector<size_t> masks{i};
@@ -261,9 +390,9 @@ bool judgeMutant(Judge &judge, Mutants &mutants, size_t i, absl::Span<const uint
   return false;
 }
 
-/// One process's share of the mutants, every `jobs`th from `first` on, as lines on `pipe`: number, verdict, finding, why.
-[[noreturn]] void judgeShare(Judge &judge, Mutants &mutants, size_t first, size_t jobs, absl::Span<const uint64_t> schedules, int pipe) {
-  for (size_t i = first; i < mutants.all.size(); i += jobs) {
+/// One process's share of the mutants, each the next that nobody has taken, as lines on `pipe`: number, verdict, finding, why.
+[[noreturn]] void judgeShare(Judge &judge, Mutants &mutants, std::atomic<size_t> &next, absl::Span<const uint64_t> schedules, int pipe) {
+  for (size_t i; (i = next.fetch_add(1)) < mutants.all.size();) {
     bool finding = judgeMutant(judge, mutants, i, schedules);
     std::string why = absl::StrReplaceAll(mutants.all[i].why, {{"\n", " "}});
     std::string line = absl::StrCat(i, " ", int(mutants.all[i].verdict), " ", int(finding), " ", why, "\n");
@@ -280,6 +409,12 @@ bool judgeMutant(Judge &judge, Mutants &mutants, size_t i, absl::Span<const uint
 /// All mutants judged by `jobs` processes; `findings`: whether a finding told.
 absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Span<const uint64_t> schedules, std::vector<char> &findings) {
   std::vector<std::pair<pid_t, int>> shares;
+  // Survivors take much longer than what is detected: processes take mutants one by one.
+  void *shared = ::mmap(nullptr, sizeof(std::atomic<size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    return absl::InternalError("no memory that processes share");
+  auto &next = *new (shared) std::atomic<size_t>(0);
+  static_assert(std::atomic<size_t>::is_always_lock_free);
   for (size_t n = 0; n < jobs; n++) {
     int ends[2];
     if (::pipe(ends) != 0)
@@ -287,7 +422,7 @@ absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Sp
     pid_t child = ::fork();
     if (child == 0) {
       ::close(ends[0]);
-      judgeShare(judge, mutants, n, jobs, schedules, ends[1]);
+      judgeShare(judge, mutants, next, schedules, ends[1]);
     }
     ::close(ends[1]);
     if (child < 0)
@@ -314,16 +449,17 @@ absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Sp
       mutants.all[i].why = std::string(words[3]);
     }
   }
+  ::munmap(shared, sizeof(std::atomic<size_t>));
   return whole ? absl::OkStatus() : absl::InternalError("a process that judges mutants has ended early");
 }
 
 } // namespace
 
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
-                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged,
-                                             size_t jobs) {
+                                             const EmulatorOptions &options, const std::function<void(const Mutant &)> &judged, size_t jobs,
+                                             const std::vector<RunArguments> &spares) {
   Mutants mutants = mutantsOf(variant.cudaText);
-  Judge judge(kernel, variant, runs, options);
+  Judge judge(kernel, variant, runs, spares, options);
   if (absl::Status s = judge.begin(mutants.text, mutants.all.size() + mutants.sumsAgain); !s.ok())
     return s;
   const uint64_t kSchedules[] = {options.seed, 11, 12};

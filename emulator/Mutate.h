@@ -67,11 +67,12 @@ struct MutationScore {
 
 /// Runs every mutant of `variant` on each of `runs` (several sizes find more), and on each with
 /// a few infinities and NaN among its float inputs, the
-/// survivors under several schedules. The unchanged text must run without findings,
-/// else FailedPrecondition. Outputs of `runs` are used as scratch memory. `judged`
-/// (if given) hears of each mutant as soon as it is known, in their order; of `jobs` processes that share them, at the end.
+/// survivors under several schedules; of a run the launches from the first one on that the mutant changes, until the memory is
+/// what the original leaves. Those of `spares` are taken too on which a mutant differs that is as the original on all `runs`. The unchanged
+/// text must run without findings, else FailedPrecondition. `judged` (if given) hears of each mutant as soon as it is known, in their
+/// order; of `jobs` processes that share them, at the end.
 absl::StatusOr<MutationScore> measureMutants(const Kernel &kernel, const Variant &variant, const std::vector<RunArguments> &runs,
                                              const EmulatorOptions &options = {}, const std::function<void(const Mutant &)> &judged = {},
-                                             size_t jobs = 1);
+                                             size_t jobs = 1, const std::vector<RunArguments> &spares = {});
 
 } // namespace kernelc::emulator

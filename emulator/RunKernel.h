@@ -27,6 +27,9 @@ struct RunArguments {
 /// Finds every size by its recipe. Errors name the size or the contradiction.
 absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span<const TensorView> params, absl::Span<const int64_t> given);
 
+/// Of each parameter, those that sizes and guards speak of.
+std::vector<std::vector<int64_t>> stridesOf(const RunArguments &args);
+
 /// Whether `variant`'s guard and layout and alignment classes hold.
 absl::Status checkVariant(const Kernel &kernel, const Variant &variant, const RunArguments &args, absl::Span<const int64_t> sizes,
                           int smCount);
@@ -44,6 +47,8 @@ public:
   /// Tensors are copied into guarded memory and outputs copied back, so that an
   /// access beyond a tensor's own bytes is found. Findings of all launches.
   absl::StatusOr<Report> run(const RunArguments &args) const;
+  /// The host build, for who runs launches one by one (PlacedRun.h).
+  const EmulatedModule &module() const { return *module_; }
   /// Of the runs that follow; what the build depends on stays.
   void setOptions(const EmulatorOptions &options) { options_ = options; }
   /// The schedule of the runs that follow; see EmulatorOptions::seed.

@@ -99,6 +99,29 @@ public:
     add(std::move(sizes));
   }
 
+  /// Sizes of an odd number of vectors of any width, and such bits beyond the widest tile.
+  void pickSpares(const TileWidths &widths, int count) {
+    random_.seed(21);
+    double most = 1e6; // or what others take
+    for (const auto &a : picked)
+      most = std::max(most, points_(a->args.sizes));
+    mostPoints_ = std::min(mostPoints_, most);
+    const size_t first = picked.size();
+    for (int attempt = 0; attempt < 2000 && picked.size() < first + size_t(count); ++attempt) {
+      std::vector<int64_t> sizes;
+      const size_t wide = random_() % (2 * kernel_.sizes.size()); // half of the sets have none
+      for (const SizeRecipe &r : kernel_.sizes) {
+        int64_t n = (1 + 2 * int64_t(random_() % 6)) << random_() % 5;
+        auto width = widths.find(r.name);
+        if (sizes.size() == wide && width != widths.end())
+          n += width->second;
+        sizes.push_back(r.constant ? *r.constant : n);
+      }
+      add(std::move(sizes));
+    }
+    std::for_each(picked.begin() + int64_t(first), picked.end(), [](auto &a) { a->spare = true; });
+  }
+
   /// Conditions on few bools that hold here and fail there: rows that begin with False, that alternate, and of which only the last is
   /// True, of four bools where the sizes allow it.
   void pickBools() {
@@ -189,7 +212,10 @@ private:
     for (int64_t i = 0, n = t.numElements(); i < n; ++i) {
       uint64_t bits = random_();
       double v;
-      if (isFloat(t.type()))
+      constexpr unsigned kZeros = 16; // one in so many, and negative: adding nothing to it is not to change its sign
+      if (isFloat(t.type()) && kernel_.params[param].kind == ParamKind::InOut && (bits >> 32) % kZeros == 0)
+        v = -0.0;
+      else if (isFloat(t.type()))
         v = double(floats_ == Floats::Mixed      ? int(bits % 2001) - 1000
                    : floats_ == Floats::Negative ? -1 - int(bits % 1000)
                                                  : 1 + int(bits % 1000)) /
@@ -287,6 +313,7 @@ std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &
   for (Floats floats : {Floats::Negative, Floats::Positive})
     picker.pickWide(widths, 24, 1, floats);
   picker.pickBools();
+  picker.pickSpares(widths, 24);
   return std::move(picker.picked);
 }
 

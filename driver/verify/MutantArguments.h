@@ -33,11 +33,12 @@ std::map<size_t, SubscriptUse> findSubscriptUses(te::KernelOp kernel, const Kern
 struct MutantArguments {
   std::vector<HostTensor> tensors;
   emulator::RunArguments args;
-  std::string sizes; ///< "M=3 N=17"
+  std::string sizes;  ///< "M=3 N=17"
+  bool spare = false; ///< of use only where it makes a condition false that holds on all others
 };
 
 /// Up to fifteen sets that the variant's guard and every requirement allow and that take at most `mostPoints`: some at random,
-/// some of several tiles, some of a tile and a bit of the next one.
+/// some of several tiles, some of a tile and a bit of the next one. Behind them spare ones, small, of sizes that few powers of two divide.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
                                                                   const LaunchedPoints &points, double mostPoints,
                                                                   const std::map<size_t, SubscriptUse> &uses);

@@ -115,7 +115,7 @@ absl::StatusOr<Trial> findTrial(Program &program, const Kernel &signature, const
   constexpr Step kSteps[] = {{32, 3e7, 6}, {16, 1e6, 6}, {8, 6e5, 3}, {8, 4e6, 1}, {8, 3e7, 1}, {8, 2e8, 1}, {8, 2e9, 1}};
   for (const Step &step : kSteps) {
     absl::StatusOr<Trial> trial = makeTrial(program, signature, target, step.cores, step.mostPoints);
-    if (!trial.ok() || trial->arguments.size() >= step.sets)
+    if (!trial.ok() || size_t(llvm::count_if(trial->arguments, [](const auto &a) { return !a->spare; })) >= step.sets)
       return trial;
   }
   return absl::FailedPreconditionError(absl::StrCat("kernel '", signature.name, "': no small sizes are legal; give some with --set"));
@@ -128,12 +128,12 @@ absl::StatusOr<emulator::MutationScore> measureKernelMutants(Program &program, c
   absl::StatusOr<Trial> trial = findTrial(program, signature, target);
   if (!trial.ok())
     return trial.status();
-  std::vector<emulator::RunArguments> runs;
+  std::vector<emulator::RunArguments> runs, spares;
   for (auto &a : trial->arguments)
-    runs.push_back(a->args);
+    (a->spare ? spares : runs).push_back(a->args);
   emulator::EmulatorOptions options;
   options.smCount = 1; // a persistent block then walks several tiles even of small problems
-  return emulator::measureMutants(trial->kernel, trial->kernel.variants[0], runs, options, judged, jobs);
+  return emulator::measureMutants(trial->kernel, trial->kernel.variants[0], runs, options, judged, jobs, spares);
 }
 
 } // namespace kernelc

@@ -2,22 +2,26 @@
 // Host prelude, part 4: barriers, warp operations, fences and atomics.
 // Switches of a text whose mutants share a build (Mutate.h).
 KCE_PLAIN inline unsigned kce_switch(unsigned i) { return kce::state.switches ? kce::state.switches[i] : 0; }
-KCE_PLAIN inline bool kce_kept(unsigned i) {
+/// With switch 2: altered would be something else here.
+KCE_PLAIN inline void kce_note(unsigned i) {
   if (kce_switch(i) == 2)
-    kce::apiTable->trap("switch");
+    kce::state.switches[i] = 4;
+}
+KCE_PLAIN inline bool kce_kept(unsigned i) {
+  kce_note(i);
   return kce_switch(i) != 1;
 }
 KCE_PLAIN inline bool kce_forced(unsigned i) { return kce_switch(i) & 1; }
 KCE_PLAIN inline bool kce_mask(unsigned i, bool condition) {
-  if (kce_switch(i) == 2 && !condition)
-    kce::apiTable->trap("switch");
+  if (!condition)
+    kce_note(i);
   return condition;
 }
 /// With switch 3 or 5, a register that was set although the condition did not hold gets garbage: NaN in every type of
 /// floats and large integers, or small ones.
 template <class T> KCE_PLAIN inline void kce_spoil(unsigned i, bool condition, T &value) {
   const unsigned how = kce_switch(i);
-  if (condition || how < 3)
+  if (condition || (how != 3 && how != 5))
     return;
   const unsigned char garbage[2] = {(unsigned char)(how == 3 ? 0xff : 1), (unsigned char)(how == 3 ? 0x7f : 0)};
   for (unsigned at = 0; at < sizeof(T); at++)

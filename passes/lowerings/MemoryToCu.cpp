@@ -166,11 +166,13 @@ public:
   }
 
   /// Applies edge, reflect or wrap to subscripts; for pad, returns whether they
-  /// are inside the tensor.
+  /// are inside the tensor. Stands where `inside` holds.
   Value applyBounds(te::BoundsMode mode, SmallVectorImpl<Value> &subscripts) {
     OpBuilder &b = c_.b;
     Value inside;
     for (auto [d, s] : llvm::enumerate(subscripts)) {
+      if (isKeptInside(d))
+        continue;
       Value n = c_.expand(shape_.getResult(d), {}, loc_), zero = c_.index(0, loc_), one = c_.index(1, loc_);
       Value last = arith::SubIOp::create(b, loc_, n, one);
       switch (mode) {
@@ -197,6 +199,14 @@ public:
   }
 
 private:
+  /// Whether subscript `d` is an index of the launch that its mask, or its being clamped, keeps inside this very dim.
+  bool isKeptInside(unsigned d) const {
+    auto index = dyn_cast<AffineDimExpr>(map_.getResult(d));
+    if (!index || index.getPosition() >= rank_)
+      return false;
+    const int64_t i = index.getPosition();
+    return (llvm::is_contained(mask_, i) || llvm::is_contained(clamped_, i)) && c_.func.getExtent(unsigned(i)) == shape_.getResult(d);
+  }
   Value floorMod(Value x, Value y) {
     Value q = arith::FloorDivSIOp::create(c_.b, loc_, x, y);
     return arith::SubIOp::create(c_.b, loc_, x, arith::MulIOp::create(c_.b, loc_, q, y));

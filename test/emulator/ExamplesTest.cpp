@@ -57,6 +57,31 @@ TEST(ExampleFindings, NameTheCudaLineAndTheSourceLine) {
   EXPECT_THAT(f.message, ::testing::HasSubstr("(normal.kc:2)"));
 }
 
+// A scan in one pass waits for words of the workspace, which a launch before it has to reset.
+TEST(ExampleFindings, WordsOfLookBackThatNobodyReset) {
+  for (const char *type : {"f32", "i64"})
+    for (const char *target : {"sm_80", "sm_90a"}) {
+      std::string text = absl::StrCat("def prefix(x: ", type, "[N]) -> (y: ", type, "[N]) { y[i] = sum[k in 0:i + 1](x[k]) }\n");
+      CompiledExample e = compileText(text, "prefix.kc", {"", "prefix", target, false, {{"N", 70000}}});
+      ASSERT_EQ(e.error + e.skip, "");
+      std::vector<Launch> &launches = e.kernel.variants[0].launches;
+      ASSERT_GT(launches.size(), 1u) << e.variant().cudaText;
+      EXPECT_THAT(launches.front().entry, ::testing::HasSubstr("words"));
+      auto run = pickArguments(e, 1, 1, {.only = {{"N", 70000}}});
+      ASSERT_FALSE(run.empty());
+      auto report = [&] {
+        auto report = runKernel(e.kernel, e.variant(), run[0]->args);
+        EXPECT_TRUE(report.ok()) << report.status();
+        return *report;
+      };
+      EXPECT_TRUE(report().ok()) << report().toString();
+      launches.erase(launches.begin());
+      Report r = report();
+      EXPECT_NE(llvm::find_if(r.findings, [](const Finding &f) { return f.kind == FindingKind::Uninitialised; }), r.findings.end())
+          << type << " " << target << r.toString();
+    }
+}
+
 /// `text` without the fences of those who read a slot and give it back, as it was emitted once.
 std::string withoutFencesOfReaders(std::string text) {
   const std::string fence = "kc_fence_proxy_async();\n";

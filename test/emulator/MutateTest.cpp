@@ -81,6 +81,42 @@ TEST(Mutate, ProcessesThatShareTheMutantsSayTheSame) {
   }
 }
 
+// A mutant is run from the launch on that it changes, to the end or to where the memory is as it was.
+TEST(Mutate, LaunchesHandOnWhatAMutantChanges) {
+  auto measureWith = [](const std::string &first, const std::string &last) {
+    Kernel k = reverse();
+    Variant &v = k.variants[0];
+    auto step = [](const std::string &name, const std::string &body) {
+      return "extern \"C\" __global__ void __launch_bounds__(64) " + name + "(float *w, float *y, int N) {\n" +
+             "  const int i = (int)blockIdx.x * 64 + (int)threadIdx.x;\n  const int size = N;\n" + body + "}\n";
+    };
+    v.cudaText = step("kc_first", first) + step("kc_second", "  w[128 + i] = w[i] + 1.0f;\n") + step("kc_last", last);
+    v.workspaceBytes = SizeExpr(2048);
+    v.launches.clear();
+    for (const char *name : {"kc_first", "kc_second", "kc_last"})
+      v.launches.push_back({name, SizeExpr(2), 64, 1, {}, {PointerArg{-1, {}}, PointerArg{1, {}}, SizeArg{SizeExpr::size(0)}}, ""});
+    return measure(k);
+  };
+  const std::string store = "  if (i < size) {\n    y[i] = w[128 + i];\n  }\n";
+  // What the first launch leaves reaches the output through the second one.
+  MutationScore score = measureWith("  w[i] = 2.0f;\n  if (i == 7) {\n    w[i] = 5.0f;\n  }\n", store);
+  EXPECT_EQ(score.detected, 2) << score.toString();
+  EXPECT_THAT(score.toString(), ::testing::HasSubstr("2 of 2 mutants detected, 1 of them by a finding")); // the store leaves y
+  // It does not where the last one reads other elements.
+  score = measureWith("  w[i] = 2.0f;\n  if (i >= 100) {\n    w[i] = 5.0f;\n  }\n",
+                      "  if (i < size) {\n    y[i] = i < 100 ? 1.0f : w[128 + i];\n  }\n");
+  EXPECT_EQ(score.detected, 1) << score.toString();
+  EXPECT_EQ(score.missed, 1) << score.toString();
+  // Memory that is the same needs no look at what follows: the mutant writes what is there.
+  score = measureWith("  w[i] = 2.0f;\n  if (i == 7) {\n    w[i] = 2.0f;\n  }\n", store);
+  EXPECT_EQ(score.missed, 1) << score.toString();
+  // Two that change nothing, in launches with one between them, change nothing together.
+  score = measureWith("  w[i] = 2.0f;\n  if (i == 7) {\n    w[i] = 2.0f;\n  }\n",
+                      "  if (i < size) {\n    y[i] = w[128 + i];\n  }\n  if (i == 9) {\n    w[256 + i] = 1.0f;\n  }\n");
+  EXPECT_EQ(score.missed, 2) << score.toString();
+  EXPECT_FALSE(score.survivorsNeedEachOther) << score.toString();
+}
+
 TEST(Mutate, GuardsAroundMasksAreShortCuts) {
   MutationScore score = measure(reverse(R"(
   const bool whole = tid < count;

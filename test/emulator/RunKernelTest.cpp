@@ -74,6 +74,22 @@ TEST(RunKernel, WorkspaceReadBeyondWhatWasWritten) {
   EXPECT_THAT(report->findings[0].message, ::testing::HasSubstr("'workspace'"));
 }
 
+// The runtime promises no zeros: tickets and flags that no launch has set hold what others left there.
+TEST(RunKernel, AtomicsOnAWorkspaceThatNobodySet) {
+  Kernel k = rowSum("y[i] = (float)atomicAdd((int *)&w[i], 1) + w[M + i] * 0.0f;");
+  k.variants[0].launches.erase(k.variants[0].launches.begin());
+  Tensors t;
+  auto report = runKernel(k, k.variants[0], t.args);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_FALSE(report->ok());
+  EXPECT_EQ(report->findings[0].kind, FindingKind::Uninitialised);
+  // Without the checks, a value tells.
+  EmulatorOptions values;
+  values.checks = false;
+  ASSERT_TRUE(runKernel(k, k.variants[0], t.args, values).ok());
+  EXPECT_NE(t.y[0], 0.0f);
+}
+
 TEST(RunKernel, ReadsBeyondOneWorkspaceThatWouldEndInTheNext) {
   Kernel k = rowSum("y[i] = w[i] + w[64 + M + i] * 0.0f;"); // 64 floats are the gap between the two
   Variant &v = k.variants[0];
