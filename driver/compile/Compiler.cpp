@@ -19,6 +19,7 @@
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
+#include "support/TargetNames.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -357,7 +358,7 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
 absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &kernel) {
   const Target *target = findTarget(options.target);
   if (!target)
-    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'", suggestTarget(options.target)));
   if (!options.params.empty() && options.params.size() != kernel.params.size())
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ", options.params.size()));
