@@ -309,6 +309,8 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
   if (StringRef hint = hintForName(e->text); !hint.empty())
     d << "; " << hint;
+  else if (elementNamed(e->text))
+    d << "; a type's name is a cast, as in '" << e->text << "(..)'";
   else if (isComment)
     d << "; comments start with '#', '//' is floor division";
   else if (!near.empty())

@@ -250,6 +250,8 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
     d << "; it is defined on line " << diags.location(later->loc).getLine() << ", and statements run in order";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
+  else if (root->kernelLevel && e->loc.file == 0)
+    d << "; an input stands among the parameters, as in '" << e->text << ": f32[N]', what is computed here behind 'let'";
   return nullptr;
 }
 

@@ -184,6 +184,10 @@ bool Parser::failStatement() {
   }
   if (refuseBraces())
     return false;
+  if (atWord("as") && peek(1).kind == Tok::Name && !startsLine(pos)) { // x[i] as f16
+    diags.error(peek().loc) << "there is no 'as'; a cast is written '" << peek(1).text << "(..)'";
+    return false;
+  }
   if (at(Tok::RParen) || at(Tok::RSquare)) {
     diags.error(peek().loc) << "this '" << word << "' closes nothing: there is no '" << (at(Tok::RParen) ? "(" : "[") << "' before it";
     return false;

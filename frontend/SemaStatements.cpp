@@ -300,6 +300,8 @@ bool Sema::checkAssign(const Statement &s) {
       d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
+    else if (llvm::is_contained({"precision", "tolerance"}, s.target))
+      d << "; a policy is written '" << (s.target == "precision" ? "precision(contract = tf32)'" : "tolerance(rel = 2e-3)'");
     else if (instead.empty())
       d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
     Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
