@@ -116,7 +116,7 @@ Expr Emitter::conversion(Operation *op) {
       .Case<arith::SIToFPOp>([&](auto o) {
         // An int that was widened for the conversion is the same number without.
         auto wide = o.getIn().template getDefiningOp<arith::IndexCastOp>();
-        if (wide && inlined_.contains(wide) && wide.getIn().getType().isIndex() && bitsInC(wide.getIn()) <= 32 &&
+        if (wide && inlined_.contains(wide) && wide.getIn().getType().isIndex() && bitsInC(wide.getIn()) <= 32 && bitsOf(wide) >= 32 &&
             (type.isF32() || type.isF64()))
           return Expr{"(" + typeName(type) + ")" + operand(wide.getIn(), kUnary), kUnary};
         return type.isF32() || type.isF64() ? cast(op, typeName(type)) : integerToHalf(op, false);

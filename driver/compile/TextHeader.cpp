@@ -4,7 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -13,7 +12,7 @@
 namespace kernelc {
 namespace {
 
-/// `assumes K % 8 == 0 and N % 8 == 0, and fewer than 2^30 elements in x, w, y`.
+/// `assumes K % 8 == 0 and N % 8 == 0, and that indices of 32 bits reach all of x, w, y`
 std::string describeGuard(const Variant &variant) {
   std::vector<std::string> conditions, bounded;
   for (absl::string_view part : absl::StrSplit(variant.guardText, " and ", absl::SkipEmpty())) {

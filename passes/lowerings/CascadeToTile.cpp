@@ -124,8 +124,9 @@ private:
       return state[k];
     v = body.broadcast(v, shape);
     if (Operation *moves = v.getDefiningOp(); !factor && moves && v != state[k] && cu::findName(moves->getLoc()).empty())
-      moves->setLoc(at(k));                                                                     // it is the component still
-    return factor ? tile::ScaleOp::create(b_, at(k), v.getType(), state[k], v).getResult() : v; // (mostly one)
+      moves->setLoc(at(k)); // it is the component still
+    // A factor is mostly one.
+    return factor ? tile::ScaleOp::create(b_, at(k), v.getType(), state[k], v).getResult() : v;
   }
 
   //===- A reference that lags -===//
