@@ -113,7 +113,14 @@ Expr Emitter::conversion(Operation *op) {
       .Case<cu::ConvertOp>([&](auto c) { return convert(c); })
       .Case<arith::ExtFOp>([&](auto c) { return extendFloat(c); })
       .Case<arith::TruncFOp>([&](auto c) { return truncateFloat(c); })
-      .Case<arith::SIToFPOp>([&](auto) { return type.isF32() || type.isF64() ? cast(op, typeName(type)) : integerToHalf(op, false); })
+      .Case<arith::SIToFPOp>([&](auto o) {
+        // An int that was widened for the conversion is the same number without.
+        auto wide = o.getIn().template getDefiningOp<arith::IndexCastOp>();
+        if (wide && inlined_.contains(wide) && wide.getIn().getType().isIndex() && bitsInC(wide.getIn()) <= 32 && bitsOf(wide) >= 32 &&
+            (type.isF32() || type.isF64()))
+          return Expr{"(" + typeName(type) + ")" + operand(wide.getIn(), kUnary), kUnary};
+        return type.isF32() || type.isF64() ? cast(op, typeName(type)) : integerToHalf(op, false);
+      })
       .Case<arith::UIToFPOp>([&](auto c) { return unsignedToFloat(c); })
       .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) {
         if (type.isInteger(1))

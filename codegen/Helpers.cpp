@@ -87,7 +87,7 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   }
   std::string out;
   if (!device.empty()) {
-    out += "#ifndef KC_HOST\n" + device + specialised;
+    out += "#ifndef KC_HOST // for a GPU; the emulator brings its own\n" + device + specialised;
     if (!host.empty())
       out += "#else\n" + host;
     out += "#endif\n";

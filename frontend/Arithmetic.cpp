@@ -257,7 +257,8 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
   if (shift) {
     // The count's type does not matter to the result, but to a literal, which has none of its own.
     if (!isInt(a->type) || !isInt(b->type)) {
-      error(loc) << "'" << what << "' needs integers";
+      error(loc) << "'" << what << "' shifts bits and needs integers, not " << name(isInt(a->type) ? b->type : a->type)
+                 << "; write a cast, as in i32(..), or '* 2 ** n'";
       return nullptr;
     }
     if (a->type == Ty::IntLit && b->type == Ty::IntLit && b->kind == Node::ConstInt && b->intValue < 0) {
@@ -275,6 +276,8 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
     d << "'" << what << "' works on bits and needs integers, not " << name(isFloat(a->type) ? a->type : b->type);
     if (kind == Node::BitXor)
       d << "; a power is written '**'";
+    else
+      d << "; write a cast, as in i32(..)" << (kind == Node::BitAnd ? ", or 'and' between conditions" : ", or 'or' between conditions");
     return nullptr;
   } else if (!unify(a, b, loc, what)) {
     return nullptr;
@@ -286,7 +289,10 @@ Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
       a = convert(a, Ty::FloatLit);
       b = convert(b, Ty::FloatLit);
     } else {
-      error(loc) << "'/' of integers; write '//' for the floor, or a cast, as in f32(..)";
+      auto d = error(loc);
+      d << "'/' of integers; write '//' for the floor";
+      if (!a->pureIndex || !b->pureIndex || !(inSubscript || inInteger))
+        d << ", or a cast, as in f32(..)";
       return nullptr;
     }
   }

@@ -81,7 +81,11 @@ private:
                  std::map<unsigned, int64_t> &symbols);
   bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
                const std::map<unsigned, int64_t> &symbols);
-  std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
+  std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below, const BoundsContext &c);
+  std::string repair(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c);
+  std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> extent(mlir::AffineExpr sub, const BoundsContext &c);
+  bool isOfOutputsAlone(mlir::AffineExpr size);
+  mlir::AffineExpr simplified(mlir::AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); }
   /// The range that keeps the only index of `sub` inside, as "i in 0:N - 1"; empty where that is not so simple.
   std::string rangeInside(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
   mlir::AffineExpr extreme(mlir::AffineExpr e, bool upper);

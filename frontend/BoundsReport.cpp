@@ -47,7 +47,6 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
   });
   if (!v || several)
     return "";
-  auto simplified = [&](AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); };
   AffineExpr index = getAffineDimExpr(v->id, context), rest = simplified(sub - index);
   bool dims = false;
   rest.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
@@ -57,7 +56,72 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
          print(simplified(below ? v->hi() : dim - rest), kernel);
 }
 
-std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below) {
+/// The least and the largest value of `sub`, of one index with a factor of 1 or -1, under the conditions that bound the index.
+std::optional<std::pair<AffineExpr, AffineExpr>> BoundsChecker::extent(AffineExpr sub, const BoundsContext &c) {
+  IndexVar *v = nullptr;
+  bool several = false;
+  sub.walk([&](AffineExpr x) {
+    if (auto d = dyn_cast<AffineDimExpr>(x)) {
+      several |= v && v->id != d.getPosition();
+      v = &kernel.indices[d.getPosition()];
+    }
+  });
+  if (!v || several)
+    return std::nullopt;
+  AffineExpr index = getAffineDimExpr(v->id, context), lo = v->lo, last = v->hi() - 1;
+  auto withoutDims = [&](AffineExpr e) {
+    e = simplified(e);
+    bool dims = false;
+    e.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
+    return dims ? AffineExpr() : e;
+  };
+  for (const auto *list : {&c.hard, &c.soft})
+    for (const Constraint &k : *list) {
+      if (k.isEq)
+        continue;
+      if (AffineExpr rest = withoutDims(k.expr - index)) // index + rest >= 0
+        lo = -rest;
+      else if (AffineExpr rest = withoutDims(k.expr + index))
+        last = rest;
+    }
+  if (AffineExpr rest = withoutDims(sub - index))
+    return std::pair(simplified(lo + rest), simplified(last + rest));
+  if (AffineExpr rest = withoutDims(sub + index))
+    return std::pair(simplified(rest - last), simplified(rest - lo));
+  return std::nullopt;
+}
+
+/// What is meant by a read that leaves its tensor: the end of a range, another index, a shift; empty where nothing tells.
+std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, const BoundsContext &c) {
+  auto pure = dyn_cast<AffineDimExpr>(sub);
+  IndexVar *index = pure ? &kernel.indices[pure.getPosition()] : nullptr;
+  auto isConstantAbove = [&](AffineExpr e, int64_t least) {
+    auto k = dyn_cast<AffineConstantExpr>(simplified(e));
+    return k && k.getValue() >= least;
+  };
+  if (index && index->declLo && index->declHi && !index->window && isConstantAbove(index->hi() - dim, 1)) // j in 0:N + 1
+    return "write '" + index->name.str() + " in " + print(index->lo, kernel) + ":" + print(dim, kernel) + "'";
+  if (index)
+    for (IndexVar *other : c.domain)
+      if (other != index && isConstantAbove(other->lo, 0) && simplified(other->hi()) == simplified(dim) && other->name != index->name)
+        return "write '" + other->name.str() + "', which runs over 0:" + print(dim, kernel);
+  auto found = extent(sub, c);
+  if (!found)
+    return "";
+  auto [lo, last] = *found;
+  bool isReversed = false; // N - i
+  sub.walk([&](AffineExpr x) {
+    auto b = dyn_cast<AffineBinaryOpExpr>(x);
+    isReversed |= b && b.getKind() == AffineExprKind::Mul && isa<AffineDimExpr>(b.getLHS()) && isConstantAbove(-b.getRHS(), 1);
+  });
+  // x[i + 1] that has no room for a shift is a neighbour, and meant as it is written.
+  bool isMoved = isReversed || !isa<AffineConstantExpr>(lo) || isConstantAbove(dim - 1 - (last - lo), 1);
+  if (!isMoved || !isConstantAbove(dim - 1 - (last - lo), 0))
+    return "";
+  return "write '" + print(simplified(sub - lo), kernel) + "', which begins at 0";
+}
+
+std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below, const BoundsContext &c) {
   bool isElement = true;
   sub.walk([&](AffineExpr x) { isElement &= !isa<AffineDimExpr>(x); });
   if (isa<AffineConstantExpr>(sub) && below) // x[-1]
@@ -66,6 +130,10 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   std::string forms = !isWrite    ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
                       : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
                                   : "restrict the statement with 'where" + (range.empty() ? "'" : " " + range + "'");
+  std::string meant = isWrite ? "" : repair(sub, dim, c);
+  bool isOther = StringRef(meant).contains("runs over"); // beside it sizes may be equal
+  if (!meant.empty() && !isOther)
+    return meant + (StringRef(meant).contains(',') ? ", or " : " or ") + StringRef(forms).drop_front(StringRef("write ").size()).str();
   std::string divides;
   sub.walk([&](AffineExpr x) {
     // h // (H // G) is bounded by G where G divides H.
@@ -76,6 +144,11 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
     x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
     if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
       divides = "'require " + print(b.getLHS() % b.getRHS(), kernel) + " == 0'";
+    // x[i // 2] of N // 2 elements, where i goes up to N.
+    dim.walk([&](AffineExpr y) {
+      if (dims && y.getKind() == AffineExprKind::FloorDiv && cast<AffineBinaryOpExpr>(y).getRHS() == b.getRHS())
+        divides = "'require " + print(cast<AffineBinaryOpExpr>(y).getLHS() % b.getRHS(), kernel) + " == 0'";
+    });
   });
   if (!divides.empty())
     return "add " + divides + ", or " + forms;
@@ -85,12 +158,18 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   AffineExpr slack = simplifyAffineExpr(below ? e : dim - 1 - e, 0, kernel.sizes.size());
   if (isa<AffineConstantExpr>(slack))
     return forms;
-  if (isWrite && !below && n->tensor->kind == Tensor::Output) {
-    // No size worth the name satisfies '2 * N - 1 <= N'.
+  // No size worth the name satisfies '2 * N - 1 <= N', and none of one element 'M + N <= M'.
+  auto holdsFor = [&](int64_t size) {
     std::map<unsigned, int64_t> symbols;
     for (unsigned i = 0; i < kernel.sizes.size(); ++i)
-      symbols[i] = 1 << 20;
-    if (evaluate(slack, {}, symbols) < 0)
+      symbols[i] = size;
+    return evaluate(slack, {}, symbols) >= 0;
+  };
+  if (!below && !holdsFor(1 << 20) && (isWrite || !holdsFor(1))) {
+    std::string inside = rangeInside(sub, dim, below);
+    if (!isWrite)
+      return inside.empty() ? forms : "restrict the statement with 'where " + inside + "', or " + forms;
+    if (n->tensor->kind == Tensor::Output)
       return "give that dim of '" + n->tensor->name.str() + "' " + print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel) +
              " elements, or " + forms;
   }
@@ -99,7 +178,23 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   std::string text = print(dim, kernel), same = print(simplifyAffineExpr(e + 1, 0, kernel.sizes.size()), kernel);
   if (!below && text != same && StringRef(text).equals_insensitive(same)) // x: f32[N], w: f32[n]
     return "'" + same + "' and '" + text + "' are two sizes; give both dims one name, or add 'require " + need + "'";
-  return "add 'require " + need + "', or " + forms;
+  if (!below && !isWrite && isOfOutputsAlone(e + 1) && isa<AffineSymbolExpr>(dim))
+    return "no input has the size '" + same + "'; write '" + text + "' in its place, or add 'require " + need + "'";
+  return (isOther ? meant + ", " : "") + "add 'require " + need + "', or " + forms;
+}
+
+/// A size that no input's shape names.
+bool BoundsChecker::isOfOutputsAlone(AffineExpr size) {
+  size = simplified(size);
+  if (!isa<AffineSymbolExpr>(size))
+    return false;
+  return llvm::none_of(kernel.tensors, [&](const Tensor &t) {
+    return t.kind == Tensor::Input && llvm::any_of(t.dims, [&](AffineExpr d) {
+             bool found = false;
+             d.walk([&](AffineExpr x) { found |= x == size; });
+             return found;
+           });
+  });
 }
 
 bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
@@ -257,7 +352,7 @@ void BoundsChecker::report(Node *n, unsigned i, const BoundsContext &c, bool bel
       }
     d << (sep.empty() ? "no indices " : " ") << "it is " << evaluate(sub, dims, symbols) << " of 0:" << evaluate(dim, dims, symbols);
   }
-  d << "; " << suggestion(n, sub, dim, below);
+  d << "; " << suggestion(n, sub, dim, below, c);
 }
 
 } // namespace kernelc::frontend

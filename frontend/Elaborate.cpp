@@ -120,7 +120,7 @@ Node *Elaborator::elaborateValue(const Expr *e, const Scope *scope) {
     return makeFloat(*v, Ty::FloatLit, e->loc);
   }
   case Expr::Bool: return makeBool(e->text.equals_insensitive("true"), e->loc);
-  case Expr::String: error(e->loc) << "a string is not a value"; return nullptr;
+  case Expr::String: error(e->loc) << "a string is not a value: a kernel computes with numbers"; return nullptr;
   case Expr::Name: return elaborateName(e, scope);
   case Expr::Unary: return elaborateUnary(e, scope);
   case Expr::Chain: return elaborateChain(e, scope);
@@ -153,7 +153,9 @@ Node *Elaborator::elaborateCondition(const Expr *e, const Scope *scope) {
 }
 
 Node *Elaborator::elaborateInteger(const Expr *e, const Scope *scope, StringRef what) {
+  bool saved = std::exchange(inInteger, true);
   Node *n = elaborate(e, scope);
+  inInteger = saved;
   return n && expectInteger(n, e->loc, what) ? n : nullptr;
 }
 
@@ -307,6 +309,8 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
   if (StringRef hint = hintForName(e->text); !hint.empty())
     d << "; " << hint;
+  else if (elementNamed(e->text))
+    d << "; a type's name is a cast, as in '" << e->text << "(..)'";
   else if (isComment)
     d << "; comments start with '#', '//' is floor division";
   else if (!near.empty())

@@ -145,6 +145,7 @@ public:
   // --- types (Types.cpp)
   /// `n` as a value of type `to`; literals adapt. Null and an error when that needs a cast.
   Node *convert(Node *n, Ty to);
+  void reportUnfit(const Node *n, ElementType element);
   /// `n` converted for a store into `element`: rounding at stores is explicit.
   Node *convertForStore(Node *n, ElementType element, llvm::StringRef into);
   /// The value that a store into `element` would leave, as it is read.
@@ -205,6 +206,8 @@ public:
   llvm::StringRef letName; ///< of the `let` that is elaborated; empty in an assignment
   /// The free indices of the statement.
   llvm::SmallVector<llvm::StringRef> leftNames;
+  /// The dims of the output that they go over, where its subscripts are these indices; else empty.
+  llvm::SmallVector<mlir::AffineExpr> leftDims;
 
 private:
   friend struct DepthGuard;
@@ -248,11 +251,15 @@ private:
   bool findViewSizes(View &view, const Scope *scope);
   bool elaborateMode(Node *read, const Expr *e, const Scope *scope);
   void reportUnknownMode(const Tensor *t, const Expr *e);
+  std::string subscriptsFor(const Tensor &t) const;
+  /// "; write 'i32(p[i])'", as the end of a message.
+  std::string castOf(const Expr *e, llvm::StringRef type) const;
   /// An unsigned subscript (or bound of a range) as an i64 that its bounds form takes to the same element of `dim`: a u64 of
   /// 2^63 and more would be negative.
   Node *asIndex(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);
   // ElaborateCalls.cpp
   Node *elaborateCall(const Expr *e, const Scope *scope);
+  llvm::StringRef textOfBracket(const Expr *e) const;
   Node *elaborateCast(const Expr *e, const Scope *scope);
   Node *elaborateMath(const Expr *e, const Scope *scope);
   Node *elaboratePopcount(const Expr *e, const Scope *scope);
@@ -294,6 +301,7 @@ private:
   unsigned operations = 0, reductions = 0, depth = 0;
   bool overBudget = false;
   bool inSubscript = false;
+  bool inInteger = false; ///< a shape or a range
 };
 
 } // namespace kernelc::frontend

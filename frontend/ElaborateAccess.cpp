@@ -14,6 +14,12 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
+std::string Elaborator::castOf(const Expr *e, StringRef type) const {
+  StringRef text = e->loc.file == 0 && e->end > e->begin ? diags.file(0).text.slice(e->begin, e->end) : "";
+  bool isShort = !text.empty() && text.size() <= 24 && !text.contains('\n');
+  return "; write '" + type.str() + "(" + (isShort ? text.str() : "..") + ")'";
+}
+
 static std::optional<te::BoundsMode> boundsModeNamed(StringRef name) {
   return llvm::StringSwitch<std::optional<te::BoundsMode>>(name)
       .Case("pad", te::BoundsMode::Pad)
@@ -35,14 +41,20 @@ void Elaborator::reportUnknownMode(const Tensor *t, const Expr *e) {
       d << ", " << llvm::join(dims, ", ");
     return;
   }
-  if (e->mode == "T") {
-    d << "a tensor has no '.T'; " << hintForFunction("transpose");
+  if (StringRef hint = hintForFunction(e->mode == "T" ? "transpose" : e->mode); !hint.empty()) {
+    d << "a tensor has no '." << e->mode << "'; " << hint;
     return;
   }
-  std::string near = findNearest(e->mode, {"pad", "edge", "reflect", "wrap", "assume_inbounds"});
+  std::string near = llvm::is_contained({"clamp", "nearest", "replicate", "border"}, e->mode) ? "edge"
+                     : llvm::is_contained({"mirror", "symmetric"}, e->mode)                   ? "reflect"
+                     : llvm::is_contained({"circular", "periodic", "roll"}, e->mode)          ? "wrap"
+                     : llvm::is_contained({"zero", "zeros", "fill"}, e->mode)                 ? "pad(0)"
+                                                                                              : "";
+  if (near.empty())
+    near = findNearest(e->mode, {"pad", "edge", "reflect", "wrap", "assume_inbounds"});
   d << "unknown bounds form '." << e->mode << "'";
   if (!near.empty())
-    d << "; did you mean '" << near << "'?";
+    d << "; did you mean '." << near << "'?";
   else
     d << "; there are .pad(v), .edge, .reflect, .wrap and .assume_inbounds";
 }
@@ -89,12 +101,24 @@ Node *Elaborator::elaborateSubscript(const Expr *e, const Scope *scope, StringRe
   Node *s = elaborate(e, scope);
   inSubscript = saved;
   if (s && !isInt(s->type)) {
-    error(e->loc) << "a subscript must be an integer, not " << name(s->type);
+    error(e->loc) << "a subscript must be an integer, not " << name(s->type) << castOf(e, "i32");
     return nullptr;
   }
   if (!s)
     return nullptr;
   return s->type == Ty::U64 ? asIndex(s, mode, dim) : convert(s, Ty::I64);
+}
+
+/// "i, j": an index for each dim, those of the left side that go over dims of the same sizes if there are such.
+std::string Elaborator::subscriptsFor(const Tensor &t) const {
+  SmallVector<StringRef> names;
+  for (AffineExpr dim : t.dims)
+    for (auto [name, other] : llvm::zip(leftNames, leftDims))
+      if (other == dim && !llvm::is_contained(names, name)) {
+        names.push_back(name);
+        break;
+      }
+  return names.size() == t.dims.size() ? llvm::join(names, ", ") : exampleIndices(t.dims.size());
 }
 
 Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
@@ -126,8 +150,7 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     return n;
   }
   if (!e->hasBracket && !t->dims.empty()) {
-    std::string subs = t->dims.size() == 1 ? "i" : t->dims.size() == 2 ? "i, j" : "i, j, ..";
-    error(e->loc) << "tensors are never whole operands; write '" << t->name << "[" << subs << "]'";
+    error(e->loc) << "tensors are never whole operands; write '" << t->name << "[" << subscriptsFor(*t) << "]'";
     return nullptr;
   }
   if (!e->mode.empty() && !boundsModeNamed(e->mode)) {
@@ -139,6 +162,8 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
     d << "'" << t->name << "' has " << describeRank(t->dims.size(), e->args.size());
     if (llvm::any_of(e->args, [](const Expr *a) { return a->kind == Expr::Name && (a->text == "None" || a->text == "newaxis"); }))
       d << "; what is the same along an index does not name it: leave it out";
+    else
+      d << "; write '" << t->name << "[" << subscriptsFor(*t) << "]'";
     if (t->loc.file == 0)
       diags.note(d, t->loc) << "'" << t->name << "' is declared here";
     return nullptr;
@@ -180,7 +205,7 @@ Node *Elaborator::elaborateSubscript(const Expr *e, StringRef mode, AffineExpr d
   if (!s)
     return nullptr;
   if (!isInt(s->type) && s->type != Ty::Bool) {
-    error(e->loc) << "a subscript must be an integer, not " << name(s->type);
+    error(e->loc) << "a subscript must be an integer, not " << name(s->type) << castOf(e, "i32");
     return nullptr;
   }
   return s->type == Ty::U64 ? asIndex(s, mode, dim) : convert(s, Ty::I64);
@@ -225,6 +250,8 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
     d << "; it is defined on line " << diags.location(later->loc).getLine() << ", and statements run in order";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
+  else if (root->kernelLevel && e->loc.file == 0)
+    d << "; an input stands among the parameters, as in '" << e->text << ": f32[N]', what is computed here behind 'let'";
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "frontend/Elaborate.h"
 #include "frontend/Habits.h"
+#include "frontend/ImportedFiles.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -24,6 +25,15 @@ unsigned mathArity(StringRef name) {
 }
 
 } // namespace
+
+/// "j in 0:n": of sum[j in 0:n](..), or an example.
+StringRef Elaborator::textOfBracket(const Expr *e) const {
+  if (e->loc.file != 0)
+    return "k";
+  StringRef rest = diags.file(0).text.substr(e->loc.offset + e->text.size()).ltrim();
+  StringRef inside = rest.consume_front("[") ? rest.take_until([](char c) { return c == ']' || c == '\n'; }) : "";
+  return inside.empty() || inside.contains('[') ? "k" : inside.trim();
+}
 
 Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
   if (scope->find(e->text)) {
@@ -76,7 +86,13 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
   d << "unknown function '" << e->text << "'";
-  if (StringRef hint = hintForFunction(e->text); !hint.empty())
+  StringRef reduction = reductionMeant(e->text);
+  std::string file = standardFileOf(e->text);
+  if (e->hasBracket && !reduction.empty())
+    d << "; write '" << reduction << "[" << textOfBracket(e) << "](..)'";
+  else if (!file.empty())
+    d << "; 'import \"" << file << "\"' at the top of the text makes it known";
+  else if (StringRef hint = hintForFunction(e->text); !hint.empty())
     d << "; " << hint;
   else if (e->named.size() == 1 && e->named[0].value->kind == Expr::String) // float("-inf")
     d << "; a string is not a value: infinities are 'inf' and '-inf'";
@@ -143,7 +159,11 @@ Node *Elaborator::elaboratePopcount(const Expr *e, const Scope *scope) {
 Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   unsigned arity = mathArity(e->text);
   if (e->named.size() != arity) {
-    error(e->loc) << "'" << e->text << "' takes " << arity << (arity == 1 ? " value" : " values") << ", not " << e->named.size();
+    error(e->loc) << "'" << e->text << "' takes " << arity << (arity == 1 ? " value" : " values") << ", not " << e->named.size()
+                  << "; write '" << e->text
+                  << (arity == 1   ? "(x)'"
+                      : arity == 2 ? "(x, y)'"
+                                   : "(x, y, z)'");
     return nullptr;
   }
   SmallVector<Node *> args;

@@ -177,6 +177,7 @@ bool Sema::checkAssert(const Statement &s) {
   core.loc = s.loc;
   core.target = recordTensor();
   elab.leftNames.clear();
+  elab.leftDims.clear();
   elab.plainAssign = false;
   elab.letName = "";
   Scope *scope = elab.openStatement();

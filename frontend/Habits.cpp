@@ -35,6 +35,8 @@ StringRef hintForFunction(StringRef name) {
       .Cases({"concat", "concatenate", "cat", "stack"}, "write a statement for each part, as in 'y[i + M] = b[i]'")
       .Cases({"len", "shape", "dim", "numel"}, "the sizes of a tensor have the names that its shape gives them")
       .Cases({"range", "arange"}, "a range is written 'a:b', as in 'sum[k in 0:n](..)'; an index is its own value")
+      .Cases({"pad", "edge", "wrap", "reflect"},
+             "what is read outside is said behind a tensor's name, as in 'x.pad(0)[i - 1]', 'x.edge[i - 1]' or 'x.wrap[i - 1]'")
       .Cases({"maximum", "fmax", "fmaxf"}, "write 'max(a, b)'")
       .Cases({"minimum", "fmin", "fminf"}, "write 'min(a, b)'")
       .Cases({"rearrange", "repeat"}, "dims are read in another order or split by 'view(x, \"s (h d) -> h s d\", h=4)[h, s, d]'")
@@ -160,6 +162,18 @@ StringRef elementTypeMeant(StringRef name) {
 
 bool isTensorWord(StringRef word) {
   return llvm::is_contained({"tensor", "array", "ndarray", "buffer", "list", "pointer", "ptr", "matrix", "vector"}, word.lower());
+}
+
+bool isOutputWord(StringRef word) { return llvm::is_contained({"out", "output", "result", "ref", "mut", "var"}, word.lower()); }
+
+StringRef reductionMeant(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"maximum", "fmax", "fmaxf", "amax", "reduce_max"}, "max")
+      .Cases({"minimum", "fmin", "fminf", "amin", "reduce_min"}, "min")
+      .Cases({"average", "avg", "reduce_mean"}, "mean")
+      .Cases({"add", "reduce_sum", "total", "Sum"}, "sum")
+      .Cases({"product", "mul", "multiply", "reduce_prod"}, "prod")
+      .Default("");
 }
 
 bool isModule(StringRef name) {

@@ -22,6 +22,10 @@ llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);
 llvm::StringRef elementTypeMeant(llvm::StringRef name);
 /// Whether another language calls tensors so ("Tensor", "pointer").
 bool isTensorWord(llvm::StringRef word);
+/// Whether another language marks what a function writes so ("out").
+bool isOutputWord(llvm::StringRef word);
+/// The reduction here that another language calls `name` ("maximum"); empty for none.
+llvm::StringRef reductionMeant(llvm::StringRef name);
 /// Whether it is a module of another language, or a name that people give it ("np").
 bool isModule(llvm::StringRef name);
 

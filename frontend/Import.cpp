@@ -118,7 +118,7 @@ bool Importer::checkOptions(const Ast &ast) {
     if (!llvm::is_contained(names, name)) {
       std::string near = findNearest(name, names);
       auto d = diags.errorElsewhere();
-      d << "--set " << name << "=" << toString(value) << ": no kernel of this file has a size or 'const' parameter '" << name << "'";
+      d << "'" << name << "' is set to " << toString(value) << ", and no kernel of this file has a size or 'const' parameter of that name";
       llvm::sort(names);
       names.erase(llvm::unique(names), names.end());
       if (!near.empty())

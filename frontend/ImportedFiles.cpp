@@ -31,7 +31,7 @@ std::optional<std::string> resolve(StringRef name, StringRef folder, std::string
   path::append(full, path::Style::posix, name);
   path::remove_dots(full, /*remove_dot_dot=*/true, path::Style::posix);
   if (full.empty() || full == "." || full.starts_with("..")) {
-    why = "leaves the folder of the program";
+    why = "leaves the folder of the program; put a copy of that file into it";
     return std::nullopt;
   }
   return full.str().str();
@@ -44,9 +44,28 @@ const char *standardFile(StringRef file) {
   return nullptr;
 }
 
+bool defines(StringRef text, StringRef name) {
+  for (StringRef keyword : {"\nfn ", "\nreducer "}) {
+    std::string head = (keyword + name).str();
+    for (size_t at = text.find(head); at != StringRef::npos; at = text.find(head, at + 1)) {
+      StringRef next = text.substr(at + head.size()).take_front();
+      if (next == "(" || next == "[")
+        return true;
+    }
+  }
+  return false;
+}
+
 StringRef nameOf(const Definition &import) { return import.name.drop_front().drop_back(); } // its quotes
 
 } // namespace
+
+std::string standardFileOf(StringRef name) {
+  for (const StandardFile &f : kStandardFiles)
+    if (defines(f.text, name))
+      return f.path;
+  return "";
+}
 
 std::optional<std::string> ImportedFiles::read(const std::string &file, std::string &why) {
   if (StringRef(file).starts_with("std/")) {

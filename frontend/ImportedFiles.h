@@ -43,6 +43,9 @@ private:
   std::vector<std::string> chain;
 };
 
+/// The file of `std/` that defines the function or reducer `name`; empty where none does.
+std::string standardFileOf(llvm::StringRef name);
+
 /// All that `text` may import, for keys of caches: what cannot be read counts as empty.
 std::string importedTexts(llvm::StringRef text, const FileReader &reader);
 

@@ -153,6 +153,15 @@ private:
     uint64_t i;
     if (plain.size() < word.size() && (isFloat ? parseFloat(plain).has_value() : !plain.getAsInteger(10, i)))
       d << "; write '" << plain.substr(0, 40) << "'";
+    std::string joined; // 1_000
+    for (char c : word)
+      if (c != '_')
+        joined += c;
+    bool groups = joined.size() < word.size() && (isFloat ? parseFloat(joined).has_value() : !StringRef(joined).getAsInteger(10, i));
+    if (groups) {
+      d << "; write '" << joined.substr(0, 40) << "'";
+      return;
+    }
     StringRef digits = word.take_while(llvm::isDigit), name = word.drop_front(digits.size());
     if (plain.size() == word.size() && !isFloat && !name.empty() && digits != "0")
       d << "; a product is written '" << digits.substr(0, 20) << " * " << name.substr(0, 20) << "'";

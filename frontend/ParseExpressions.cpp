@@ -51,8 +51,9 @@ Expr *Parser::parseExpr() {
   if (!value || !at(Tok::KwIf))
     return value;
   Expr *e = make(Expr::Select, take().loc);
+  size_t condition = pos;
   Expr *cond = parseOr();
-  if (!cond || !expect(Tok::KwElse, "of 'a if c else b'"))
+  if (!cond || refuseMissingElse(condition) || !expect(Tok::KwElse, "of 'a if c else b'"))
     return nullptr;
   Expr *other = parseExpr();
   if (!other)

@@ -21,6 +21,17 @@ size_t Parser::openBracketBefore(size_t token) const {
   return 0;
 }
 
+size_t Parser::closeOf(size_t open) const {
+  int depth = 0;
+  for (size_t at = open; tokens[at].kind != Tok::Eof && !(at > open && startsLine(at)); ++at) {
+    depth += tokens[at].kind == Tok::LSquare || tokens[at].kind == Tok::LParen;
+    depth -= tokens[at].kind == Tok::RSquare || tokens[at].kind == Tok::RParen;
+    if (depth == 0)
+      return at;
+  }
+  return 0;
+}
+
 size_t Parser::findAhead(std::initializer_list<Tok> kinds) const {
   size_t at = pos;
   while (tokens[at].kind != Tok::Eof && !llvm::is_contained(kinds, tokens[at].kind))
@@ -41,6 +52,8 @@ bool Parser::refuseSlice() {
     d << "'" << exampleOfOutput() << "' defines every element";
   else if (peek(1).kind == Tok::Colon && peek(2).kind == Tok::Integer)
     d << "take every other element by its subscript, as in 'y[i] = x[" << peek(2).text << " * i]'";
+  else if (tokens[call].kind == Tok::LParen && call > 0 && !hintForFunction(tokens[call - 1].text).empty())
+    d << hintForFunction(tokens[call - 1].text); // dot(a[i, :], b[:, j])
   else if (tokens[call].kind == Tok::LParen && call > 0 && isReductionName(tokens[call - 1].text))
     d << "an index runs over its dim, as in '" << tokens[call - 1].text << "[j](x[i, j])'";
   else
@@ -72,6 +85,62 @@ bool Parser::refuseSecondBracket(size_t bracket) {
     d << "all subscripts stand in one bracket";
   if (!chosenBy && isShown)
     d << "; write '" << textOf(bracket - 1, pos - 1) << ", " << inner << "]'";
+  return true;
+}
+
+/// f32[M][N]: at the second bracket.
+bool Parser::refuseSecondShape(size_t bracket) {
+  if (!at(Tok::LSquare) || tooDeep)
+    return false;
+  size_t close = findAhead({Tok::RSquare});
+  bool isShown = tokens[close].kind == Tok::RSquare && close > pos + 1;
+  diags.error(peek().loc) << "all dims stand in one bracket; write '" << textOf(bracket - 1, pos - 1) << ", "
+                          << (isShown ? textOf(pos + 1, close) : "N") << "]'";
+  return true;
+}
+
+/// x{i}: at the brace behind an expression's name.
+bool Parser::refuseBraces() {
+  if (!at(Tok::LBrace) || tooDeep || pos < 2 || tokens[pos - 1].kind != Tok::Name || tokens[pos - 1].text.end() != peek().text.begin())
+    return false;
+  size_t close = findAhead({Tok::RBrace});
+  bool isShown = tokens[close].kind == Tok::RBrace && close > pos + 1;
+  diags.error(peek().loc) << "subscripts stand in square brackets; write '" << tokens[pos - 1].text << "["
+                          << (isShown ? textOf(pos + 1, close) : "i") << "]'";
+  return true;
+}
+
+/// mean[j](x[j] if c), x[i if i < n], sum[k if k < n](..): where 'else' was expected; the condition begins at its token.
+bool Parser::refuseMissingElse(size_t condition) {
+  if ((!at(Tok::RSquare) && !at(Tok::RParen) && !at(Tok::RBrace) && !at(Tok::Comma)) || tooDeep || startsLine(pos))
+    return false;
+  StringRef text = textOf(condition, pos);
+  size_t open = openBracketBefore(condition), head = 0; // the bracket of the reduction
+  if (open > 0 && at(Tok::RSquare) && tokens[open].kind == Tok::LSquare)
+    head = open;
+  else if (open > 1 && at(Tok::RParen) && tokens[open].kind == Tok::LParen && tokens[open - 1].kind == Tok::RSquare)
+    head = openBracketBefore(open - 1);
+  auto d = diags.error(peek().loc);
+  d << "expected 'else' of 'a if c else b', found " << describe(peek());
+  if (head == 0 || !isReductionName(tokens[head - 1].text))
+    d << "; both sides are needed, as in '.. if " << text << " else 0'";
+  else
+    d << "; a condition of a reduction stands behind a comma in its bracket, as in '"
+      << textOf(head - 1, head == open ? condition - 1 : open - 1) << ", " << text << "](..)'";
+  return true;
+}
+
+/// x.pad(0, i - 1), x.edge(i - 1): behind the parentheses.
+bool Parser::refuseArgsAsSubscripts(const Expr *e) {
+  size_t values = e->mode == "pad" ? 1 : 0;
+  if (tooDeep || e->modeArgs.size() <= values)
+    return false;
+  StringRef text = diags.file(e->loc.file).text;
+  auto d = diags.error(e->modeLoc);
+  d << "subscripts stand in square brackets; write '" << e->text << "." << e->mode;
+  if (values)
+    d << "(" << text.slice(e->modeArgs[0].value->begin, e->modeArgs[0].value->end) << ")";
+  d << "[" << text.slice(e->modeArgs[values].value->begin, e->modeArgs.back().value->end) << "]'";
   return true;
 }
 
@@ -126,7 +195,7 @@ bool Parser::refuseWord() {
   return false;
 }
 
-/// f32(N), tl.constexpr, np.float32[N]: behind the first word of a type.
+/// f32(N), tl.constexpr, np.float32[N], tensor<f32>[N], N x f32: behind the first word of a type.
 bool Parser::refuseTypeSpelling(const Param &p, const TypeRef &type) {
   if (tooDeep || startsLine(pos))
     return false;
@@ -139,6 +208,17 @@ bool Parser::refuseTypeSpelling(const Param &p, const TypeRef &type) {
     auto d = diags.error(peek().loc);
     d << "a shape stands in square brackets; write '" << element << "["
       << (tokens[close].kind == Tok::RParen && close > pos + 1 ? textOf(pos + 1, close) : "") << "]'";
+    return true;
+  }
+  if (at(Tok::Lt) || (element.empty() && atWord("x"))) {
+    StringRef inside = elementMeant(peek(1).text);
+    size_t open = findAhead({Tok::LSquare}), close = findAhead({Tok::RSquare});
+    bool isShown = open < close && tokens[close].kind == Tok::RSquare && at(Tok::Lt) && !startsLine(close);
+    diags.error(peek().loc) << "a tensor is an element type with its shape; write '" << (inside.empty() ? "f32" : inside)
+                            << (isShown       ? textOf(open, close + 1)
+                                : atWord("x") ? "[" + type.name.str() + "]"
+                                              : "[N]")
+                            << "'";
     return true;
   }
   if (!at(Tok::Dot) || peek(1).kind != Tok::Name)

@@ -2,6 +2,7 @@
 // What operators take: names, numbers, parentheses, and the lists in brackets. See Parser.h.
 #include "frontend/Habits.h"
 #include "frontend/Parser.h"
+#include "support/ElementType.h"
 
 using namespace mlir;
 
@@ -23,6 +24,10 @@ Expr *Parser::parsePostfix() {
   }
   while (e && at(Tok::Dot)) {
     take();
+    if (at(Tok::KwWhere) && peek(1).kind == Tok::LParen && e->kind == Expr::Name && isModule(e->text) && !tooDeep) { // np.where(..)
+      diags.error(peek().loc) << "functions stand in no module here; write 'a if c else b' for 'where(c, a, b)'";
+      return nullptr;
+    }
     Expr *m = make(Expr::Member, peek().loc);
     Loc loc;
     if (e->kind == Expr::Member || !parseName(m->text, loc, "a field's name after '.'"))
@@ -61,8 +66,13 @@ Expr *Parser::refuseMethod(const Expr *object, size_t first, Loc loc) {
     return nullptr;
   }
   StringRef hint = hintForFunction(name);
+  StringRef type = open + 3 == close ? tokens[open + 1].text : ""; // x[i].astype(f32)
+  if (!type.empty() && !elementTypeMeant(type).empty())
+    type = elementTypeMeant(type);
   d << "values have no methods; ";
-  if (!hint.empty())
+  if (findElementType(absl::string_view(type.data(), type.size())))
+    d << "a type's name is a cast; write '" << type << "(" << textOf(first, open - 2) << ")'";
+  else if (!hint.empty())
     d << hint;
   else if (isBoundsMode(name))
     d << "'" << name << "' stands behind a tensor's name, as in 'x." << name << (name == "pad" ? "(0)" : "") << "[i - 1]'";
@@ -168,6 +178,8 @@ Expr *Parser::parseNameExpr() {
       return nullptr;
     }
     if (!at(Tok::LSquare)) {
+      if (refuseArgsAsSubscripts(e))
+        return nullptr;
       fail(("'[' and the subscripts of '" + e->text + "'").str());
       return nullptr;
     }

@@ -121,7 +121,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
     accept(Tok::Semicolon);
     complete &= ok;
     if (!ok) {
-      if (pos == start)
+      if (pos == start && !at(Tok::LBrace))
         take();
       skipToStatement();
       if (diags.full())
@@ -182,6 +182,12 @@ bool Parser::failStatement() {
       words.insert(words.end(), {"if", "else", "and", "or"});
     near = findNearest(word, words);
   }
+  if (refuseBraces())
+    return false;
+  if (atWord("as") && peek(1).kind == Tok::Name && !startsLine(pos)) { // x[i] as f16
+    diags.error(peek().loc) << "there is no 'as'; a cast is written '" << peek(1).text << "(..)'";
+    return false;
+  }
   if (at(Tok::RParen) || at(Tok::RSquare)) {
     diags.error(peek().loc) << "this '" << word << "' closes nothing: there is no '" << (at(Tok::RParen) ? "(" : "[") << "' before it";
     return false;
@@ -197,6 +203,13 @@ bool Parser::failStatement() {
   if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
     StringRef instead = hintForFunction(word);
     auto d = diags.error(peek().loc);
+    auto isIt = [&](const Param &p) { return p.name == word; };
+    if (current && (llvm::any_of(current->outputs, isIt) || llvm::any_of(current->params, isIt))) { // y(i) = ..
+      size_t close = findAhead({Tok::RParen});
+      bool isShown = tokens[close].kind == Tok::RParen && close > pos + 2;
+      d << "subscripts stand in square brackets; write '" << word << "[" << (isShown ? textOf(pos + 2, close) : "i") << "]'";
+      return false;
+    }
     d << "a call is no statement";
     if (instead.empty())
       d << "; assign its value, as in '" << exampleOfOutput() << "'";

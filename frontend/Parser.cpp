@@ -92,10 +92,9 @@ bool Parser::fail(StringRef expected, bool isMissing) {
   bool atEnd = isMissing && pos > 0 && startsLine(pos);
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
-  if (at(Tok::Assign) && !atEnd)
+  bool opensOrNames = expected.starts_with("'{'") || expected.starts_with("':'"); // no comparison stands there
+  if (at(Tok::Assign) && !atEnd && !opensOrNames)
     d << "; to compare write '=='";
-  if (at(Tok::RSquare) && expected.contains("'else'")) // sum[k if k < n]
-    d << "; a condition of a reduction stands behind a comma, as in 'sum[k, k < n](..)'";
   if (at(Tok::Comma) && expected.starts_with("'}'"))
     d << "; a tuple stands in parentheses, as in '(a, b)'";
   if (slashes)
@@ -128,6 +127,12 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
   }
   if (at(Tok::KwWhere) && kind == Tok::RParen)
     d << "; conditions of a reduction stand in its bracket, as in 'sum[k, k < n](..)'";
+  if (at(Tok::KwWhere) && kind == Tok::RSquare && !atEnd) {
+    size_t close = closeOf(open);
+    bool isShown = close > pos + 1;
+    d << "; conditions stand behind a comma, as in '" << (isShown ? textOf(open - 1, pos) : "sum[k") << ", "
+      << (isShown ? textOf(pos + 1, close) : "k < n") << "](..)'";
+  }
   if (at(Tok::KwIn) && kind == Tok::RSquare)
     d << "; the range of an index on the left stands behind 'where', as in 'y[i] = .. where i in 0:n'";
   if (at(Tok::Star) && where == "or ',' after a parameter")
@@ -239,6 +244,8 @@ bool Parser::parseDef(Definition &d) {
       !parseParams(d.params, true))
     return false;
   if (accept(Tok::Arrow)) {
+    if (isFunctionHead(d))
+      return parseFunctionResult(d);
     if (!expect(Tok::LParen, "before the outputs, as in '-> (y: f32[N])'") || !parseParams(d.outputs, true))
       return false;
   } else if (at(Tok::LParen)) {
@@ -247,6 +254,46 @@ bool Parser::parseDef(Definition &d) {
   if (!parseOrder(d.anyOrder) || !expect(Tok::LBrace, "before the kernel's body", Role::BlockOpen))
     return false;
   parseBody(d, false);
+  return true;
+}
+
+/// def f(a: f32) -> f32 {: at the type behind the arrow.
+bool Parser::isFunctionHead(const Definition &d) const {
+  StringRef type = peek().text;
+  return at(Tok::Name) && peek(1).kind == Tok::LBrace && findElementType(absl::string_view(type.data(), type.size())) &&
+         llvm::none_of(d.params, [](const Param &p) { return p.type.isTensor || p.isConst || p.isInout; });
+}
+
+/// Reports that, and reads it as what was meant, so that its uses are no further mistakes.
+bool Parser::parseFunctionResult(Definition &d) {
+  diags.error(d.loc) << "a kernel has tensors as outputs, and a function of values is defined by 'fn'; write 'fn "
+                     << diags.file(d.loc.file).text.slice(d.nameLoc.offset, endOfLast()) << " " << peek().text << " { .. }'";
+  d.kind = Definition::Fn;
+  return parseFnResult(d);
+}
+
+bool Parser::parseFnResult(Definition &d) {
+  Param out;
+  out.loc = peek().loc;
+  if (!parseType(out.type, out))
+    return false;
+  d.outputs.push_back(out);
+  return parseFnBody(d);
+}
+
+bool Parser::parseFnBody(Definition &d) {
+  if (at(Tok::Assign) && !tooDeep) { // fn f(a) = a * 2
+    size_t end = pos + 1;
+    while (tokens[end].kind != Tok::Eof && !startsLine(end))
+      ++end;
+    diags.error(peek().loc) << "the value of a function stands in braces; write 'fn "
+                            << diags.file(d.loc.file).text.slice(d.nameLoc.offset, endOfLast()) << " { "
+                            << (end > pos + 1 ? textOf(pos + 1, end) : "..") << " }'";
+    return false;
+  }
+  if (!expect(Tok::LBrace, "before the function's body", Role::BlockOpen))
+    return false;
+  parseBody(d, true);
   return true;
 }
 
@@ -269,17 +316,7 @@ bool Parser::parseFn(Definition &d) {
   }
   if (!expect(Tok::LParen, "before the parameters", Role::TightOpen) || !parseParams(d.params, false))
     return false;
-  if (accept(Tok::Arrow)) {
-    Param out;
-    out.loc = peek().loc;
-    if (!parseType(out.type, out))
-      return false;
-    d.outputs.push_back(out);
-  }
-  if (!expect(Tok::LBrace, "before the function's body", Role::BlockOpen))
-    return false;
-  parseBody(d, true);
-  return true;
+  return accept(Tok::Arrow) ? parseFnResult(d) : parseFnBody(d);
 }
 
 bool Parser::parseReducer(Definition &d) {
@@ -331,6 +368,11 @@ bool Parser::parseParams(std::vector<Param> &params, bool needTypes) {
 
 /// What is wrong with `float x[N]` and `inuot x: f32[N]`, whose first word was taken for the name.
 bool Parser::failAtParamType(const Param &p) {
+  if (at(Tok::Name) && !tooDeep && isOutputWord(p.name)) { // out y: f32[N]
+    diags.error(p.loc) << "outputs stand behind the parameters, as in '-> (" << peek().text
+                       << ": f32[N])'; a tensor that is read and written is 'inout " << peek().text << ": ..'";
+    return false;
+  }
   if (at(Tok::Name) && !tooDeep) {
     std::string near = findNearest(p.name, {"const", "inout"});
     StringRef element = elementTypeMeant(p.name);
@@ -365,6 +407,12 @@ bool Parser::failAtParamType(const Param &p) {
 bool Parser::parseParam(Param &p, bool needType) {
   p.isConst = accept(Tok::KwConst);
   p.isInout = !p.isConst && accept(Tok::KwInout);
+  if ((at(Tok::Amp) || at(Tok::Star)) && peek(1).kind == Tok::Name && !tooDeep) { // &y: f32[N]
+    StringRef name = peek(1).text;
+    diags.error(peek().loc) << "there are no " << (at(Tok::Amp) ? "references" : "pointers") << "; an input is '" << name
+                            << ": f32[N]', a tensor that is written as well 'inout " << name << ": f32[N]'";
+    return false;
+  }
   if (!parseName(p.name, p.loc, "a parameter's name"))
     return false;
   if (needType && !at(Tok::Colon))
@@ -395,7 +443,8 @@ bool Parser::parseType(TypeRef &type, const Param &of) {
     return false;
   if (accept(Tok::LSquare, Role::TightOpen)) {
     type.isTensor = true;
-    return parseExprList(Tok::RSquare, type.dims, "the shape");
+    size_t bracket = pos - 1;
+    return parseExprList(Tok::RSquare, type.dims, "the shape") && !refuseSecondShape(bracket);
   }
   if (refuseTypeSpelling(of, type))
     return false;

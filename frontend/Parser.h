@@ -66,10 +66,15 @@ private:
   void parseDefinition();
   bool parseDef(Definition &d);
   bool parseFn(Definition &d);
+  bool isFunctionHead(const Definition &d) const;
+  bool parseFunctionResult(Definition &d);
+  bool parseFnResult(Definition &d);
+  bool parseFnBody(Definition &d);
   bool parseReducer(Definition &d);
   // Schedules.cpp
   bool parseSchedule(Definition &d);
   bool parseScheduleEntry(Definition &d, llvm::StringRef launch);
+  bool refuseEqualsSign(llvm::StringRef key, bool isTile);
   // Parser.cpp
   bool parseImport(Definition &d);
   bool parseName(llvm::StringRef &name, Loc &loc, llvm::StringRef what);
@@ -79,8 +84,13 @@ private:
   // ParseHabits.cpp
   size_t openBracketBefore(size_t token) const;             ///< the bracket or parenthesis that the token stands in; 0: none
   size_t findAhead(std::initializer_list<Tok> kinds) const; ///< the next token of one of these kinds, or the end of the text
+  size_t closeOf(size_t open) const;                        ///< what closes the bracket, on its line; 0: nothing
   bool refuseSlice();
   bool refuseSecondBracket(size_t bracket);
+  bool refuseSecondShape(size_t bracket);
+  bool refuseBraces();
+  bool refuseMissingElse(size_t condition);
+  bool refuseArgsAsSubscripts(const Expr *e);
   bool refuseList();
   bool refuseRangeSpelling(size_t open);
   bool refuseWord();

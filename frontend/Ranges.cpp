@@ -348,11 +348,19 @@ void RangeSolver::reportUnknown(IndexVar *v) {
       << "', and no access says how far it may go; write a bound of sizes beside, as in '" << v->name << " in 0:min(n, N)'";
     return;
   }
+  // The size of the index's own name, in a large letter, if there is one.
+  std::string end = "n";
+  for (const std::string &size : kernel.sizes)
+    if (v->name.equals_insensitive(size))
+      end = size;
+  for (const Param &p : kernel.def->params)
+    if (p.isConst && v->name.equals_insensitive(p.name))
+      end = p.name.str();
   e << "nothing gives index '" << v->name << "' a range; write one, as in '";
   if (llvm::is_contained(core.vars, v))
-    e << "where " << v->name << " in 0:n'";
+    e << "where " << v->name << " in 0:" << end << "'";
   else
-    e << "[" << v->name << " in 0:n]'";
+    e << "[" << v->name << " in 0:" << end << "]'";
 }
 
 bool RangeSolver::run() {

@@ -24,7 +24,11 @@ namespace kernelc::frontend {
 bool Parser::parseSchedule(Definition &d) {
   d.kind = Definition::Schedule;
   take();
-  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'schedule'"))
+  std::string expected = "the kernel's name after 'schedule'";
+  for (const Definition &kernel : result.ast.definitions) // the text's last kernel
+    if (kernel.kind == Definition::Def && !kernel.name.empty())
+      expected = ("the kernel's name after 'schedule', as in 'schedule " + kernel.name + " {'").str();
+  if (!parseName(d.name, d.nameLoc, expected))
     return false;
   if (atWord("for")) {
     take();
@@ -62,8 +66,25 @@ bool Parser::parseSchedule(Definition &d) {
   return expect(Tok::RBrace, "after the schedule", Role::BlockClose);
 }
 
+/// warps = 4: at the sign behind the key.
+bool Parser::refuseEqualsSign(StringRef key, bool isTile) {
+  if (!at(Tok::Assign) || tooDeep)
+    return false;
+  diags.error(peek().loc) << "a key and its value are joined by ':'; write '" << (isTile ? "tile " : "") << key << ": " << peek(1).text
+                          << "'";
+  return true;
+}
+
 /// `stages: 4`, or `tile i: 128, j: 256`.
 bool Parser::parseScheduleEntry(Definition &d, StringRef launch) {
+  if (at(Tok::Name) && peek(1).kind == Tok::LBrace && launch.empty()) { // y { warps: 4 }
+    diags.error(peek().loc) << "the word 'launch' stands before a launch's name; write 'launch " << peek().text << " {'";
+    return false;
+  }
+  if ((atWord("tile") || atWord("tiles")) && peek(1).kind == Tok::Colon) {
+    diags.error(peek().loc) << "a tile is of an index; write 'tile i: " << (peek(2).kind == Tok::Integer ? peek(2).text : "128") << "'";
+    return false;
+  }
   bool isTile = atWord("tile") && peek(1).kind == Tok::Name;
   if (isTile)
     take();
@@ -71,7 +92,7 @@ bool Parser::parseScheduleEntry(Definition &d, StringRef launch) {
     ScheduleEntry e;
     e.launch = launch;
     if (!parseName(e.key, e.loc, isTile ? "an index after 'tile', as in 'tile i: 128'" : "what the schedule sets, as in 'stages: 4'") ||
-        !expect(Tok::Colon, isTile ? "between an index and its tile" : "between a key and its value"))
+        refuseEqualsSign(e.key, isTile) || !expect(Tok::Colon, isTile ? "between an index and its tile" : "between a key and its value"))
       return false;
     if (isTile)
       e.index = std::exchange(e.key, "tiles");

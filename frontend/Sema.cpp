@@ -2,6 +2,8 @@
 // Parameters, sizes and requirements of a kernel. See Sema.h.
 #include "frontend/Sema.h"
 
+#include <cmath>
+
 #include "frontend/Rounding.h"
 #include "ir/te/TeShape.h"
 
@@ -118,6 +120,13 @@ bool Sema::declareConst(const Param &p) {
   return true;
 }
 
+/// "; write 1000": of 1e3, which is a float.
+static std::string wholeNumber(const Constant &c) {
+  const double *f = std::get_if<double>(&c);
+  bool isWhole = f && *f >= 0 && *f < 1e15 && *f == std::floor(*f);
+  return isWhole ? "; write " + std::to_string(int64_t(*f)) : "";
+}
+
 bool Sema::declareSizes(const TypeRef &type) {
   SmallVector<const Expr *> names;
   for (const Expr *dim : type.dims)
@@ -139,7 +148,7 @@ bool Sema::declareSizes(const TypeRef &type) {
         diags.error(n->loc) << "size '" << n->text << "' is set to " << toString(it->second) << "; sizes are "
                             << (size                                           ? "not negative"
                                 : std::holds_alternative<uint64_t>(it->second) ? "less than 2^63"
-                                                                               : "integers");
+                                                                               : "integers" + wholeNumber(it->second));
         elab.constValues[n->text] = elab.makeInt(0, Ty::I64, n->loc); // said once
         return false;
       }
@@ -158,6 +167,16 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
       diags.error(p.type.loc) << "a parameter cannot be a tuple";
     else
       elab.reportUnknownType(p.type.name, p.type.loc);
+    return false;
+  }
+  if (kind == Tensor::Input && elab.sizeIndex.contains(p.name)) { // n: i32, y: f32[n]
+    diags.error(p.loc) << "'" << p.name
+                       << "' names a size of this kernel: it comes from the tensors or by name, and is no parameter; take '" << p.name
+                       << "' out of the list";
+    return false;
+  }
+  if (auto it = elab.tensors.find(p.name); kind == Tensor::Output && it != elab.tensors.end() && it->second->isInout) {
+    diags.error(p.loc) << "'" << p.name << "' already names an 'inout' parameter, which is an output as well; take it out of the outputs";
     return false;
   }
   if (!checkFreshName(p.name, p.loc))
@@ -204,6 +223,18 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   return true;
 }
 
+void Sema::reportNoOutput() {
+  const Definition &def = *kernel.def;
+  for (const Param &p : def.params)
+    for (const Statement &s : def.body)
+      if (s.kind == Statement::Assign && s.target == p.name && p.type.isTensor) { // def f(x: f32[N], y: f32[N]) { y[i] = .. }
+        diags.error(p.loc) << "kernel '" << def.name << "' has no output, and writes its input '" << p.name << "'; declare it 'inout "
+                           << p.name << ": ..', or behind the parameters, '-> (" << p.name << ": ..)'";
+        return;
+      }
+  diags.error(def.nameLoc) << "kernel '" << def.name << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
+}
+
 bool Sema::declareParams() {
   bool ok = true;
   const Definition &def = *kernel.def;
@@ -229,7 +260,7 @@ bool Sema::declareParams() {
     ok &= declareTensor(p, Tensor::Output);
   }
   if (ok && kernel.outs.empty()) {
-    diags.error(def.nameLoc) << "kernel '" << def.name << "' has no output; add '-> (y: f32[..])' or an 'inout' parameter";
+    reportNoOutput();
     ok = false;
   }
   return ok;

@@ -35,6 +35,7 @@ private:
 
   // Sema.cpp
   bool declareParams();
+  void reportNoOutput();
   bool declareConst(const Param &p);
   /// What `set` fixes `p` to; null after an error.
   Node *makeConstant(const Param &p, const Constant &set, ElementType type);

@@ -44,6 +44,7 @@ bool Sema::checkLet(const Statement &s) {
   core.loc = s.loc;
   core.isLet = true;
   elab.leftNames.clear();
+  elab.leftDims.clear();
   elab.plainAssign = true;
   elab.letName = s.target;
   if (!s.mode.empty()) {

@@ -146,6 +146,11 @@ bool Sema::bindLeft(const Statement &s, Scope *scope, CoreStatement &core) {
     core.vars.push_back(elab.bindIndex(scope, n->text, n->loc));
     elab.leftNames.push_back(n->text);
   }
+  bool areIndices = core.target && s.subscripts.size() == elab.leftNames.size() && core.target->dims.size() == s.subscripts.size();
+  for (auto [sub, name] : llvm::zip(s.subscripts, elab.leftNames))
+    areIndices &= sub->kind == Expr::Name && sub->text == name;
+  if (areIndices)
+    elab.leftDims = core.target->dims;
   bool byValue = mayScatter(s);
   for (auto [d, sub] : llvm::enumerate(s.subscripts)) {
     Node *n = byValue ? elab.elaborateSubscript(sub, scope, "", core.target->dims[d])
@@ -295,6 +300,8 @@ bool Sema::checkAssign(const Statement &s) {
       d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
     if (!near.empty())
       d << "; did you mean '" << near << "'?";
+    else if (llvm::is_contained({"precision", "tolerance"}, s.target))
+      d << "; a policy is written '" << (s.target == "precision" ? "precision(contract = tf32)'" : "tolerance(rel = 2e-3)'");
     else if (instead.empty())
       d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
     Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
@@ -337,6 +344,7 @@ bool Sema::checkAssign(const Statement &s) {
     core.reduceAssign = C::Custom;
   }
   elab.leftNames.clear();
+  elab.leftDims.clear();
   elab.plainAssign = !core.reduceAssign;
   elab.letName = "";
   Scope *scope = elab.openStatement();

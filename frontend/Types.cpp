@@ -80,7 +80,8 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
         << (isLiteral(f) ? "f32" : name(f)) << "(..) of the integer";
     } else {
       d << subject << " mixes signed " << name(isUnsigned(a->type) ? b->type : a->type) << " with unsigned "
-        << name(isUnsigned(a->type) ? a->type : b->type) << "; cast one of them";
+        << name(isUnsigned(a->type) ? a->type : b->type) << "; cast one of them, as in " << name(isUnsigned(a->type) ? a->type : b->type)
+        << "(..) of the signed one";
     }
     return false;
   }
@@ -89,13 +90,22 @@ bool Elaborator::unify(Node *&a, Node *&b, Loc loc, StringRef what) {
   return a && b;
 }
 
+void Elaborator::reportUnfit(const Node *n, ElementType element) {
+  StringRef type(elementTypeName(element).data(), elementTypeName(element).size());
+  auto d = error(n->loc);
+  d << n->intValue << " does not fit " << type;
+  if (elementBits(element) < 64)
+    d << ", which holds " << lowestOf(element) << " to " << highestOf(element) << "; a cast wraps it, as in " << type << "(" << n->intValue
+      << ")";
+}
+
 Node *Elaborator::convert(Node *n, Ty to) {
   if (!n || n->type == to)
     return n;
   if (n->kind == Node::ConstInt && (n->type != Ty::U32 && n->type != Ty::U64) && isInt(to)) {
     Ty from = n->type;
     if (from == Ty::IntLit && !fitsElement(n->intValue, elementOf(to)) && to != Ty::IntLit) {
-      error(n->loc) << n->intValue << " does not fit " << name(to);
+      reportUnfit(n, elementOf(to));
       return nullptr;
     }
     Node *c = makeInt(n->intValue, to, n->loc);
@@ -195,7 +205,7 @@ Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) 
     return refuse(cast);
   if (n->kind == Node::ConstInt && n->type == Ty::IntLit) {
     if (!fitsElement(n->intValue, element)) {
-      error(n->loc) << n->intValue << " does not fit " << StringRef(elementTypeName(element).data(), elementTypeName(element).size());
+      reportUnfit(n, element);
       return nullptr;
     }
     Node *c = convert(n, wide);

@@ -25,13 +25,26 @@ std::vector<std::string> sizeNames(const Kernel &kernel) {
   return names;
 }
 
+/// As the argument of NumPy's astype().
+std::string numpyName(ElementType t) {
+  switch (t) {
+  case ElementType::bf16: return "ml_dtypes.bfloat16";
+  case ElementType::f8e4m3: return "ml_dtypes.float8_e4m3fn";
+  case ElementType::f8e5m2: return "ml_dtypes.float8_e5m2";
+  case ElementType::boolean: return "'bool'";
+  default: break;
+  }
+  absl::string_view name = elementTypeName(t);
+  return absl::StrCat("'", name[0] == 'f' ? "float" : name[0] == 'u' ? "uint" : "int", name.substr(1), "'");
+}
+
 /// What one argument must satisfy by itself.
-absl::Status checkTensor(const Param &p, const DeviceTensor &t, int device) {
+absl::Status checkTensor(const Kernel &kernel, const Param &p, const DeviceTensor &t, int device) {
   if (t.type != p.type)
     return paramError(p, "expected elements of type ", elementTypeName(p.type), ", got ", elementTypeName(t.type),
-                      "; convert the array, nothing is converted on the way in");
+                      "; nothing is converted on the way in: convert the array, in NumPy with x.astype(", numpyName(p.type), ")");
   if (t.shape.size() != p.dims.size())
-    return paramError(p, "expected rank ", p.dims.size(), ", got a tensor of shape ", shapeText(t.shape));
+    return paramError(p, "expected rank ", p.dims.size(), shapeFormula(kernel, p), ", got a tensor of shape ", shapeText(t.shape));
   if (t.strides.size() != t.shape.size())
     return paramError(p, "has ", t.shape.size(), " extents but ", t.strides.size(), " strides");
   if (t.device != device)
@@ -86,7 +99,7 @@ absl::Status checkValues(const Kernel &kernel, absl::Span<const LaunchValue> val
     if (scalar && scalar->type != p.type)
       return paramError(p, "expected a scalar of type ", elementTypeName(p.type), ", got ", elementTypeName(scalar->type));
     if (tensor)
-      KERNELC_RETURN_IF_ERROR(checkTensor(p, *tensor, device));
+      KERNELC_RETURN_IF_ERROR(checkTensor(kernel, p, *tensor, device));
   }
   return absl::OkStatus();
 }
@@ -141,8 +154,8 @@ absl::Status checkExtents(const Kernel &kernel, const CheckedArgs &args) {
       std::vector<std::string> names = sizeNames(kernel);
       std::string formula = kernel.params[i].dims[d].toString(names);
       std::string value = absl::StrCat(expected);
-      return paramError(kernel.params[i], "expected extent ", value, formula == value ? "" : absl::StrCat(" (= ", formula, ")"),
-                        " in dimension ", d, ", got ", t->shape[d]);
+      std::string said = formula == value ? " (fixed by the text or when it was compiled)" : absl::StrCat(" (= ", formula, ")");
+      return paramError(kernel.params[i], "expected extent ", value, said, " in dimension ", d, ", got ", t->shape[d]);
     }
   }
   return absl::OkStatus();
@@ -209,6 +222,13 @@ std::string findObstacle(const Kernel &kernel, const Variant &variant, const Che
 }
 
 } // namespace
+
+std::string shapeFormula(const Kernel &kernel, const Param &p) {
+  std::vector<std::string> dims;
+  for (const auto &dim : p.dims)
+    dims.push_back(dim.toString(sizeNames(kernel)));
+  return dims.empty() ? "" : absl::StrCat(" [", absl::StrJoin(dims, ", "), "]");
+}
 
 std::string locPrefix(const SourceLoc &loc) {
   if (loc.line == 0)

@@ -44,4 +44,7 @@ absl::Status overlapError(const Kernel &kernel, size_t i, size_t j);
 /// "linear.kc:1:12: ", or "" when unknown: how located messages begin.
 std::string locPrefix(const SourceLoc &loc);
 
+/// " [M, 2 * N]": a parameter's shape as the text has it; empty of rank 0.
+std::string shapeFormula(const Kernel &kernel, const Param &p);
+
 } // namespace kernelc

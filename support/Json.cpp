@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -143,9 +144,19 @@ private:
     return true;
   }
 
+  const char *expectedValue() const {
+    if (peek() == '/' || peek() == '#')
+      return "expected a value; JSON has no comments";
+    if (peek() == '\'')
+      return "expected a value; JSON has double quotes, as in \"text\"";
+    if (absl::ascii_isalpha(peek()))
+      return "expected a value; words stand in double quotes, as in \"text\"";
+    return "expected a value";
+  }
+
   bool word(absl::string_view w, Json v, Json *out) {
     if (text_.substr(pos_, w.size()) != w)
-      return fail("expected a value");
+      return fail(expectedValue());
     pos_ += w.size();
     *out = std::move(v);
     return true;
@@ -164,7 +175,7 @@ private:
       if (peek() == '}')
         return fail("expected a member; JSON has no ',' after the last one");
       if (peek() != '"')
-        return fail("expected a member name in quotes");
+        return fail(peek() == '\'' ? "expected a member name in double quotes, as in \"name\"" : "expected a member name in quotes");
       JsonSpan span;
       span.name = pos_;
       if (!string(&name))
@@ -287,7 +298,7 @@ private:
     if (peek() == '-')
       ++pos_;
     if (!(peek() >= '0' && peek() <= '9'))
-      return fail(peek() == '/' || peek() == '#' ? "expected a value; JSON has no comments" : "expected a value");
+      return fail(expectedValue());
     if (peek() == '0')
       ++pos_; // no digits may follow: "01" then fails as trailing text
     else if (!digits())

@@ -215,7 +215,7 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
   auto bad = [&](absl::string_view why) { return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", why)); };
   uint8_t head[12];
   if (file->size() < 10 || !file->read(0, head, 10).ok() || std::memcmp(head, "\x93NUMPY", 6) != 0)
-    return bad("not an .npy file");
+    return bad("not an .npy file; numpy.save writes one");
   int major = head[6];
   if (major < 1 || major > 3 || head[7] != 0)
     return bad(absl::StrCat("format version ", major, ".", head[7], " is unknown; 1.0 to 3.0 are read"));
@@ -227,7 +227,7 @@ absl::StatusOr<OwnedTensor> readNpy(const std::string &path, std::optional<Eleme
     length |= uint64_t(head[10]) << 16 | uint64_t(head[11]) << 24;
   }
   if (length > kMaxHeader || start + length > file->size())
-    return bad(absl::StrCat("its header should be ", length, " bytes long"));
+    return bad(absl::StrCat("it is cut off or damaged: its header should be ", length, " bytes long"));
   std::string text(length, ' ');
   if (absl::Status s = file->read(start, text.data(), length); !s.ok())
     return s;

@@ -37,7 +37,9 @@ absl::Status bench(const CallOptions &options, int repeats, bool json) {
   if (!call.ok())
     return call.status();
   if (call->place.kind != Place::Cuda)
-    return absl::UnavailableError("bench measures GPUs, and there is none (kernelc doctor says more)");
+    return absl::UnavailableError(options.device == "auto"
+                                      ? "bench measures GPUs, and there is none (kernelc doctor says more)"
+                                      : absl::StrCat("bench measures GPUs; write 'kernelc run .. --time --device ", options.device, "'"));
   const Kernel &kernel = call->kernel->signature();
   absl::StatusOr<BenchResult> result = benchOnHost(*call->kernel, call->place, call->arguments.tensors, repeats);
   if (!result.ok())

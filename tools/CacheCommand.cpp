@@ -142,7 +142,10 @@ int cacheCommand(const std::vector<std::string> &args) {
   static const std::vector<std::string> kVerbs = {"ls", "why", "warm", "keep", "verify", "prune", "clear", "path"};
   std::string verb = words.empty() ? "" : words[0];
   if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
-    std::string near = findNearest(verb, kVerbs);
+    std::string near = verb == "list"                       ? "ls"
+                       : verb == "clean" || verb == "purge" ? "clear"
+                       : verb == "dir" || verb == "where"   ? "path"
+                                                            : findNearest(verb, kVerbs);
     return options.usageError(verb.empty() ? "what?"
                                            : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }

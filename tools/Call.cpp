@@ -68,7 +68,9 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!o.arch.empty())
     session.emulatorTarget = o.arch;
   if (o.runs)
-    session.remark = [](const std::string &text) { printMessage("kernelc: " + text); };
+    session.remark = [](const std::string &text) {
+      printMessage(text.find(": remark: ") != std::string::npos ? text : "kernelc: " + text);
+    };
   call.session = Session::create(session);
   absl::StatusOr<std::shared_ptr<JitKernel>> kernel = call.session->compile(source->text, source->options.kernel, source->options);
   if (!kernel.ok())

@@ -436,7 +436,7 @@ int compileCommand(const std::vector<std::string> &args) {
   if (std::optional<int> code = options.parse(args))
     return *code;
   if (files.size() != 1)
-    return options.usageError(files.empty() ? "which file?" : "expected one file");
+    return options.usageError(files.empty() ? "which file?" : "one file at a time, not '" + files[0] + "' and '" + files[1] + "'");
   s.file = files[0];
   if (s.general)
     s.variant = "general";

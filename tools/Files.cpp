@@ -9,13 +9,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
+#include "support/Spelling.h"
 
 namespace kernelc::tools {
 namespace {
 
+/// The folder that is missing on the way to a file, or the file beside it whose name is nearest, as the end of a sentence.
+std::string hintForMissing(const std::string &path) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
+  if (folder.empty())
+    folder = ".";
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return absl::StrCat("; there is no folder '", folder.string(), "'");
+  std::vector<std::string> names;
+  for (const fs::directory_entry &e : fs::directory_iterator(folder, error))
+    if (e.path().extension() == name.extension() && names.size() < 1000)
+      names.push_back(e.path().filename().string());
+  std::string near = findNearest(name.string(), std::vector<absl::string_view>(names.begin(), names.end()));
+  return near.empty() || near == name.string() ? ""
+                                               : absl::StrCat("; did you mean '", (fs::path(path).parent_path() / near).string(), "'?");
+}
+
 absl::Status failure(absl::string_view verb, const std::string &path) {
-  return absl::UnavailableError(absl::StrCat("cannot ", verb, " '", path, "': ", strerror(errno)));
+  int number = errno;
+  return absl::UnavailableError(
+      absl::StrCat("cannot ", verb, " '", path, "': ", strerror(number), number == ENOENT ? hintForMissing(path) : ""));
 }
 
 absl::Status writeAll(int fd, absl::string_view bytes, const std::string &name) {

@@ -65,13 +65,25 @@ std::string Options::nearest(const std::string &name) const {
   for (const Option &o : options_)
     names.push_back(o.name);
   // What compilers of other languages call it.
-  static const std::pair<const char *, const char *> kMeant[] = {{"-D", "--set"},          {"--define", "--set"},  {"--output", "-o"},
-                                                                 {"--out", "-o"},          {"--target", "--arch"}, {"--gpu", "--arch"},
-                                                                 {"--backend", "--device"}};
+  static const std::pair<const char *, const char *> kMeant[] = {
+      {"-D", "--set"},     {"--define", "--set"},     {"--output", "-o"},  {"--out", "-o"},      {"--target", "--arch"},
+      {"--gpu", "--arch"}, {"--backend", "--device"}, {"--inplace", "-i"}, {"--in-place", "-i"}, {"--write", "-i"}};
   for (auto &[theirs, ours] : kMeant)
     if ((name == theirs || (name.starts_with("-D") && theirs == std::string("-D"))) && find(ours))
       return ours;
   return findNearest(name, names);
+}
+
+/// What to write for an unknown option, as the end of a sentence.
+std::string Options::hintFor(const std::string &name, const std::string &arg) const {
+  if (std::string near = nearest(name); !near.empty())
+    return "; did you mean '" + near + "'?";
+  if (name.size() == 3 && name.starts_with("-O"))
+    return "; there are no levels of optimisation: leave it out";
+  size_t equals = arg.find('=');
+  if (equals != std::string::npos && find("--set")) // --M=64
+    return "; a size is fixed by '--set " + name.substr(name.find_first_not_of('-')) + arg.substr(equals) + "'";
+  return "";
 }
 
 int Options::usageError(const std::string &message) const {
@@ -105,8 +117,7 @@ std::optional<int> Options::parse(const std::vector<std::string> &args) {
     if (name == "--help")
       return usageError("option '--help' takes no value");
     if (!option) {
-      std::string near = nearest(name);
-      return usageError("unknown option '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+      return usageError("unknown option '" + name + "'" + hintFor(name, arg));
     }
     if (!option->takesValue) {
       if (equals != std::string::npos)

@@ -41,6 +41,7 @@ private:
   };
   const Option *find(const std::string &name) const;
   std::string nearest(const std::string &name) const;
+  std::string hintFor(const std::string &name, const std::string &arg) const;
   void printHelp() const;
 
   std::string command_, usage_, summary_, color_ = "auto";

@@ -51,8 +51,9 @@ absl::StatusOr<std::vector<OutputFile>> parseOutputs(const Kernel &kernel, const
           found = int(i);
       }
     if (equals == std::string::npos || found < 0)
-      return absl::InvalidArgumentError(absl::StrCat("-o ", text, ": expected NAME=FILE with an output of kernel '", kernel.name, "' (",
-                                                     absl::StrJoin(names, ", "), ")"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "-o ", text, ": expected NAME=FILE with an output of kernel '", kernel.name, "' (", absl::StrJoin(names, ", "), ")",
+          equals == std::string::npos && !names.empty() ? absl::StrCat("; write -o ", names.front(), "=", text) : std::string()));
     files.push_back({found, text.substr(equals + 1)});
   }
   return files;

@@ -64,6 +64,8 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
   absl::StatusOr<std::string> text = readInput(path);
   if (!text.ok())
     return text.status();
+  if (text->find('\0') != std::string::npos)
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is no text: it has zero bytes; a kernel's text is a FILE.kc"));
   source.text = *std::move(text);
   source.options.fileName = path == "-" ? "<stdin>" : path;
   source.options.kernel = options.kernel;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "driver/verify/Generator.h"
+#include "runtime/LaunchCheck.h"
 #include "support/Constant.h"
 #include "tools/Options.h"
 #include "tools/TensorFiles.h"
@@ -126,8 +127,10 @@ absl::StatusOr<HostArguments> makeArguments(const Kernel &kernel, const std::map
       if (!file.ok())
         return absl::Status(file.status().code(), absl::StrCat(p.name, "=", value->second, ": ", file.status().message()));
       if (file->shape().size() != p.dims.size())
-        return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value->second, ": the kernel wants rank ", p.dims.size(),
-                                                       ", the file has shape [", absl::StrJoin(file->shape(), ", "), "]"));
+        return absl::InvalidArgumentError(absl::StrCat(p.name, "=", value->second, ": the kernel wants ", p.dims.size(),
+                                                       p.dims.size() == 1 ? " dim," : " dims,", shapeFormula(kernel, p),
+                                                       "; the file has shape [", absl::StrJoin(file->shape(), ", "),
+                                                       "]; reshape the array, as with x.reshape(..)"));
       shapes[i] = file->shape();
       args.tensors[i] = *std::move(file);
     }

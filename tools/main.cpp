@@ -42,6 +42,19 @@ void printUsage(std::ostream &out) {
       << "  --version what kernelc and what it found\n";
 }
 
+/// What other tools call a command; empty for none.
+std::string commandMeant(const std::string &word) {
+  static const std::pair<const char *, const char *> kMeant[] = {
+      {"build", "compile"},  {"emit", "compile"}, {"codegen", "compile"}, {"test", "check"},      {"verify", "check"},
+      {"validate", "check"}, {"time", "bench"},   {"profile", "bench"},   {"benchmark", "bench"}, {"autotune", "tune"},
+      {"optimize", "tune"},  {"format", "fmt"},   {"info", "explain"},    {"show", "explain"},    {"describe", "explain"},
+      {"execute", "run"},    {"exec", "run"},     {"launch", "run"},      {"clean", "cache"},     {"version", "--version"}};
+  for (auto &[theirs, ours] : kMeant)
+    if (word == theirs)
+      return ours;
+  return "";
+}
+
 /// `code`, or a failure where not all of standard output could be written.
 int afterOutput(int code) {
   if (std::cout.flush() || code != kDone)
@@ -63,6 +76,10 @@ int main(int argc, char **argv) {
     printUsage(std::cerr);
     return kUsage;
   }
+  if (args.size() > 1 && args[0] == "help" && args[1] != "opt")
+    for (const Command &c : kCommands)
+      if (args[1] == c.name)
+        return afterOutput(c.run({"--help"}));
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     printUsage(std::cout);
     return afterOutput(kDone);
@@ -79,7 +96,9 @@ int main(int argc, char **argv) {
       return afterOutput(c.run({args.begin() + 1, args.end()}));
     names.push_back(c.name);
   }
-  std::string near = findNearest(args[0], names);
+  std::string near = commandMeant(args[0]);
+  if (near.empty())
+    near = findNearest(args[0], names);
   std::cerr << "kernelc: unknown " << (args[0][0] == '-' ? "option" : "command") << " '" << args[0] << "'"
             << (args[0].ends_with(".kc") ? "; a command stands before the file, as in 'kernelc compile " + args[0] + "'"
                 : near.empty()           ? ""

@@ -2,6 +2,7 @@
 // kernelc.h: sessions, programs, and what kernels say of themselves.
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "driver/capi/Values.h"
 #include "driver/compile/Build.h"
 
@@ -77,7 +78,7 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
     return finish(s);
   if (o->precision)
     if (absl::Status s = addPrecision(options.precision, o->precision); !s.ok())
-      return finish(s);
+      return finish(absl::Status(s.code(), absl::StrCat("precision: ", s.message())));
   if (o->schedule) {
     options.schedule = o->schedule;
     options.scheduleName = o->schedule_name ? o->schedule_name : "<schedule>";

@@ -11,6 +11,7 @@
 #include "driver/compile/PrintVariant.h"
 #include "driver/compile/SizeExprOf.h"
 #include "driver/compile/SourceLocOf.h"
+#include "driver/compile/TextHeader.h"
 #include "ir/cu/Beside.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
@@ -19,6 +20,7 @@
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
+#include "support/TargetNames.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -211,10 +213,9 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' cannot be launched; see the diagnostics"));
   codegen::EmitOptions emit;
   emit.target = findTarget(options.target);
-  emit.header =
-      absl::StrCat("kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
-                   kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\nassumes ",
-                   variant.guardText.empty() ? "nothing of its sizes" : variant.guardText);
+  emit.header = absl::StrCat(
+      "kernel ", kernel.name, kernel.loc.file.empty() ? "" : " of ", kernel.loc.file.substr(kernel.loc.file.rfind('/') + 1),
+      kernel.loc.line ? absl::StrCat(":", kernel.loc.line) : "", ", for ", options.target, "\n", describeVariant(kernel, variant));
   if (StringRef precision = te::getAppliedPrecision(planned); !precision.empty())
     absl::StrAppend(&emit.header, "\nprecision ", precision.str());
   auto text = codegen::emitCuda(*shareEntries(cu, variant), emit);
@@ -357,7 +358,7 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
 absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &kernel) {
   const Target *target = findTarget(options.target);
   if (!target)
-    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", options.target, "'", suggestTarget(options.target)));
   if (!options.params.empty() && options.params.size() != kernel.params.size())
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", kernel.name, "' has ", kernel.params.size(), " parameters, not ", options.params.size()));

@@ -40,6 +40,8 @@ absl::StatusOr<Attribute> toAttribute(Builder &b, absl::string_view key, const J
     }
     return b.getDictionaryAttr(entries);
   }
+  if (key == "tiles" || key == "unroll")
+    return absl::InvalidArgumentError(absl::StrCat("'", key, "' has an entry per index, as in {\"i\": 128}"));
   return absl::InvalidArgumentError(
       absl::StrCat("'", key, "' is ", printJson(value).value_or("nothing"), ", which is no whole number, truth value, string or object"));
 }
@@ -54,6 +56,13 @@ std::string renderJsonError(absl::string_view fileName, absl::string_view text, 
   for (size_t i = 1; i < line && begin != absl::string_view::npos; ++i)
     begin = text.find('\n', begin) + 1;
   return renderError(fileName, text, begin + column - 1, 0, parts[1]);
+}
+
+/// Of a text that does not even begin as a schedule file does.
+std::string hintForFile(absl::string_view text) {
+  size_t first = text.find_first_not_of(" \t\r\n");
+  bool isList = first != absl::string_view::npos && text[first] == '[';
+  return isList ? "" : "; a schedule file is a list of records, as in [{\"kernel\": \"linear\", \"launch\": \"y\", \"warps\": 8}]";
 }
 
 std::string namesOfKernels(ModuleOp module) {
@@ -73,10 +82,11 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
   };
   absl::StatusOr<Json> json = parseJson(text);
   if (!json.ok())
-    return absl::InvalidArgumentError(renderJsonError(fileName, text, json.status().message()));
+    return absl::InvalidArgumentError(renderJsonError(fileName, text, absl::StrCat(json.status().message(), hintForFile(text))));
   const JsonArray *records = json->asArray();
   if (!records)
-    return absl::InvalidArgumentError(wrongAt({}, absl::StrCat("a schedule file is a list of records, not ", json->kindName())));
+    return absl::InvalidArgumentError(wrongAt({}, absl::StrCat("a schedule file is a list of records, not ", json->kindName(),
+                                                               json->asObject() ? "; write [..] around it" : "")));
   Builder b(module.getContext());
   std::map<std::string, SmallVector<Attribute>> perKernel;
   std::map<std::string, std::string> firstOf; ///< the record that first names a kernel

@@ -19,9 +19,9 @@ absl::StatusOr<std::vector<int64_t>> solveSizes(const Kernel &kernel, absl::Span
   }
   for (size_t i = 0; i < shapes.size() && i < kernel.params.size(); ++i)
     if (shapes[i] && shapes[i]->size() != kernel.params[i].dims.size())
-      return absl::InvalidArgumentError(absl::StrCat(locPrefix(kernel.params[i].loc), "parameter '", kernel.params[i].name,
-                                                     "': expected rank ", kernel.params[i].dims.size(), ", got a tensor of shape [",
-                                                     absl::StrJoin(*shapes[i], ", "), "]"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          locPrefix(kernel.params[i].loc), "parameter '", kernel.params[i].name, "': expected rank ", kernel.params[i].dims.size(),
+          shapeFormula(kernel, kernel.params[i]), ", got a tensor of shape [", absl::StrJoin(*shapes[i], ", "), "]"));
   std::vector<int64_t> sizes;
   for (const SizeRecipe &r : kernel.sizes) {
     int64_t value = r.constant.value_or(-1);

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "support/Spelling.h"
 
 namespace kernelc {
 
@@ -17,7 +18,10 @@ absl::StatusOr<Place> parsePlace(absl::string_view text) {
   int ordinal = 0;
   if (absl::StartsWith(text, "cuda:") && absl::SimpleAtoi(text.substr(5), &ordinal) && ordinal >= 0)
     return Place{Place::Cuda, ordinal};
-  return absl::InvalidArgumentError(absl::StrCat("unknown device '", text, "'; devices are auto, cpu, emulator, cuda and cuda:N"));
+  std::string near = text == "gpu" || text == "GPU" || text == "nvidia" ? "cuda" : findNearest(text, {"auto", "cpu", "emulator", "cuda"});
+  return absl::InvalidArgumentError(absl::StrCat("unknown device '", text, "'; ",
+                                                 near.empty() ? "devices" : absl::StrCat("did you mean '", near, "'? Devices"),
+                                                 " are auto, cpu, emulator, cuda and cuda:N"));
 }
 
 std::string toString(const Place &place) {

@@ -45,14 +45,24 @@ inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel
   return getScheduleLoc(at, kernel, launch, keys, isName);
 }
 
+/// Of the function of a launch: `at`, the launch's record, and where that stands in the text, if it does.
+inline mlir::Location getLaunchLoc(mlir::Location at, mlir::Operation *kernel, llvm::StringRef name, llvm::StringRef launch) {
+  mlir::Location own = getScheduleLoc(at, name, launch);
+  auto places = kernel->getAttrOfType<mlir::DictionaryAttr>(kSchedulePlaces);
+  auto place = places ? places.getAs<mlir::LocationAttr>(keyOfSchedulePlace(launch, {}, false)) : mlir::LocationAttr();
+  if (!place)
+    return own;
+  return mlir::FusedLoc::get({at, mlir::Location(place)}, mlir::cast<mlir::FusedLoc>(own).getMetadata(), at.getContext());
+}
+
 /// Of an op behind the planner: its own location, which also names the record of the launch that it is part of. te-to-tile puts
-/// the record's name into the location of the launch's function.
+/// the record's name, and its place in the text, into the location of the launch's function.
 inline mlir::Location getScheduleLoc(mlir::Operation *op) {
   for (mlir::Operation *outer = op; outer; outer = outer->getParentOp())
     if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(outer->getLoc()))
       if (auto list = mlir::dyn_cast_or_null<mlir::ArrayAttr>(fused.getMetadata());
           list && !list.empty() && list[0] == mlir::StringAttr::get(op->getContext(), kScheduleLoc))
-        return mlir::FusedLoc::get({op->getLoc()}, list, op->getContext());
+        return mlir::FusedLoc::get({fused.getLocations().size() > 1 ? fused.getLocations()[1] : op->getLoc()}, list, op->getContext());
   return op->getLoc();
 }
 

@@ -6,6 +6,7 @@
 // accumulators, which are moved before each round's dot.
 #include "passes/lowerings/LaunchEmitter.h"
 
+#include "ir/cu/Cu.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -78,19 +79,28 @@ public:
 private:
   ArrayRef<int64_t> stateShape(unsigned k) { return oneState_ ? kept_[k] : full_[k]; }
 
+  /// Component k by what it is: max_j, sum_j, product.
+  Location at(unsigned k) {
+    std::string name = products_[k] ? "product" : stringifyCombiner(op_.getComponentKind(k)).str();
+    if (!products_[k])
+      for (StringRef index : llvm::drop_begin(op_.getIndices().getAsValueRange<StringAttr>(), op_.getNumParallel()))
+        name += "_" + index.str();
+    return NameLoc::get(b_.getStringAttr(name), op_.getLoc());
+  }
+
   Value identity(unsigned k, ArrayRef<int64_t> shape) {
     auto type = RankedTensorType::get(shape, op_.getComponentType(k));
     TypedAttr value = identityOf(op_.getComponentKind(k), op_.getComponentType(k), b_);
-    return arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, Attribute(value)));
+    return arith::ConstantOp::create(b_, at(k), type, SplatElementsAttr::get(type, Attribute(value)));
   }
 
   Value combine(unsigned k, Value a, Value b) {
-    return tile::CombineOp::create(b_, loc_, b.getType(), op_.getComponentKind(k), ValueRange{a, b}).getResult(0);
+    return tile::CombineOp::create(b_, at(k), b.getType(), op_.getComponentKind(k), ValueRange{a, b}).getResult(0);
   }
 
   Value reduce(unsigned k, Value tile) {
     SmallVector<Type> type{RankedTensorType::get(kept_[k], op_.getComponentType(k))};
-    return tile::ReduceOp::create(b_, loc_, type, op_.getComponentKind(k), tile, sorted_).getResult(0);
+    return tile::ReduceOp::create(b_, at(k), type, op_.getComponentKind(k), tile, sorted_).getResult(0);
   }
 
   /// A body that knows the components up to k of a state, and what those before it have moved to.
@@ -113,7 +123,10 @@ private:
     if (!v)
       return state[k];
     v = body.broadcast(v, shape);
-    return factor ? tile::ScaleOp::create(b_, loc_, v.getType(), state[k], v).getResult() : v; // (mostly one)
+    if (Operation *moves = v.getDefiningOp(); !factor && moves && v != state[k] && cu::findName(moves->getLoc()).empty())
+      moves->setLoc(at(k)); // it is the component still
+    // A factor is mostly one.
+    return factor ? tile::ScaleOp::create(b_, at(k), v.getType(), state[k], v).getResult() : v;
   }
 
   //===- A reference that lags -===//
@@ -226,7 +239,8 @@ private:
       return term;
     term = body.broadcast(term, full_[k]);
     if (condition && !body.isZeroOutside(element)) {
-      term = arith::SelectOp::create(b_, loc_, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
+      Location masked = NameLoc::get(b_.getStringAttr("masked"), op_.getLoc());
+      term = arith::SelectOp::create(b_, masked, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
       if (k == 0 && oneState_)
         bindExcluded(element, term, body);
     }
@@ -336,8 +350,10 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   std::vector<std::optional<Contraction>> contractions(op.getNumComponents());
   for (unsigned k = 0; k < op.getNumComponents() && !open_.empty(); ++k)
     if ((contractions[k] = findContraction(op, k)))
-      products[k] = [this, op, k, dims, loc, &c = *contractions[k], f = dotForm(Summation(op, k), *contractions[k], dims)](
-                        BodyToTiles &body, Value sum) { return addRound(Summation(op, k), c, f, dims, body, sum, loc); };
+      products[k] = [this, op, k, dims, loc = NameLoc::get(b_.getStringAttr("product"), op.getLoc()), &c = *contractions[k],
+                     f = dotForm(Summation(op, k), *contractions[k], dims)](BodyToTiles &body, Value sum) {
+        return addRound(Summation(op, k), c, f, dims, body, sum, loc);
+      };
   auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
   // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
@@ -350,14 +366,15 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
   int64_t least = inLaunch && hasFirstRound(open_.front()) ? 1 : 0;
+  Location plain = cu::unnamed(loc); // each component that a loop carries has a name of its own
   auto walk = [&](Values start, llvm::function_ref<Values(Values)> body) {
     if (!inLaunch)
-      return loopNest(loops, op.getCondition(), dims, start, loc, body);
+      return loopNest(loops, op.getCondition(), dims, start, plain, body);
     auto round = [&](ValueRange carried) {
       ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
       return ok ? body(llvm::to_vector(carried)) : Values(carried);
     };
-    return roundsLoop(open_, op.getCondition(), dims, start, loc, open_.size(), nullptr, 1, round, least);
+    return roundsLoop(open_, op.getCondition(), dims, start, plain, open_.size(), nullptr, 1, round, least);
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);

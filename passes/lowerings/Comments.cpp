@@ -73,6 +73,20 @@ std::string describeReduce(ThreadCode &c, tile::ReduceOp op) {
   return steps.empty() ? std::string() : "Combine over " + over + ": " + steps + ".";
 }
 
+/// `4 slots of 128 by 64 elements.`
+std::string describeRing(RingOp op) {
+  RingType ring = op.getResult().getType();
+  if (op.getOf())
+    return {};
+  std::string shape;
+  for (int64_t extent : ring.getShape())
+    if (extent > 1)
+      shape += (shape.empty() ? "" : " by ") + std::to_string(extent);
+  if (shape.empty())
+    shape = "1";
+  return std::to_string(ring.getSlots()) + (ring.getSlots() == 1 ? " slot of " : " slots of ") + shape + " elements.";
+}
+
 } // namespace
 
 std::string FunctionLowering::describe(Operation *op) {
@@ -90,8 +104,10 @@ std::string FunctionLowering::describe(Operation *op) {
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
       .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })
-      .Case<AwaitOp>([](auto) { return "Until the slot is full."; })
-      .Case<BoxDrainOp>([](BoxDrainOp o) { return o->getNextNode() ? "Until the slot may be written again." : "Until all has been read."; })
+      .Case<RingOp>([](RingOp o) { return describeRing(o); })
+      .Case<AwaitOp>([](auto) { return "Wait until the slot is full."; })
+      .Case<BoxDrainOp>(
+          [](BoxDrainOp o) { return o->getNextNode() ? "Wait until the slot may be written again." : "Wait until all has been read."; })
       .Case<BoxStoreOp>([](auto) { return "A tensor copy stores what the warpgroup has put there."; })
       .Case<scf::ForOp>([&](scf::ForOp o) { return describeLoop(func_, o); })
       .Case<scf::IfOp>([](scf::IfOp o) { return describeBranch(o); })

@@ -129,8 +129,14 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       arrays[i] = c_.tiles.lookup(init).array;
       continue;
     }
+    // A loop without a name carries what has names of its own.
+    StringRef name = cu::findName(loc);
+    if (name.empty())
+      name = cu::findName(arg.getLoc());
+    if (name.empty())
+      name = "carried";
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
-                              c_.named(c_.registerName(cu::findName(loc), "_acc"), loc));
+                              c_.named(c_.registerName(name, "_acc"), loc));
     if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
     else

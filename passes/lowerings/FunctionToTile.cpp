@@ -148,7 +148,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   bool followed = next < plan_.launches.size() && plan_.launches[next].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
   func_ =
-      tile::FuncOp::create(b_, te::getScheduleLoc(cu::unnamed(loc), kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
+      tile::FuncOp::create(b_, te::getLaunchLoc(cu::unnamed(loc), kernel_, kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
                            plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types),
                            b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps);
   func_.setUnit(l_.unit);

@@ -79,9 +79,9 @@ void LaunchEmitter::emitZeroes(ArrayRef<LookBackTensor> tensors) {
   std::string symbol = ("kc_" + kernel_.getSymName() + "_" + l_.name + "_words").str();
   while (llvm::any_of(plan_.launches, [&](const LaunchPlan &l) { return StringRef(symbol).ends_with("_" + l.name); }))
     symbol += "_";
-  auto func = tile::FuncOp::create(b_, te::getScheduleLoc(loc, kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(), plan_.sizeDiv,
-                                   plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
-                                   sources, b_.getStrArrayAttr(indices), extents, tiles, grid, kWarps);
+  auto func = tile::FuncOp::create(b_, te::getLaunchLoc(loc, kernel_, kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
+                                   plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types),
+                                   b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), extents, tiles, grid, kWarps);
   func.setTarget(plan_.target);
   func.setFollowed(l_.dependent);
   func->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));

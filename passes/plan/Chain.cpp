@@ -307,7 +307,7 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
   ChainUse use = isReadBy(chain->producer, reader) ? ChainUse::Alone : ChainUse::Shared;
   int64_t columns = knownMax(reader.getExtents().getResult(chain->columns().front()), facts);
   if (columns < 0) {
-    os << "how many columns it has is not known, and one tile has to have all of them";
+    os << "how many columns it has is not known, and one tile has to have all of them; fix that size (--set, or a number in the text)";
   } else if (!hasFewColumns(reader, *chain, mostColumns(target), facts)) {
     os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << target.costs->chains.mostColumns << ", and they are "
        << columns;

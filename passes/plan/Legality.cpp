@@ -14,6 +14,7 @@ namespace {
 using Ops = ArrayRef<Operation *>;
 
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
+bool isTile(int64_t t, const LaunchPlan &l) { return t > 0 && (isPower(t) || (l.unit == "wgmma" && t % 8 == 0)); }
 bool sharesReduction(const LaunchPlan &l) { return l.cluster > 1 && !l.indices.empty() && !llvm::is_contained(l.grid, l.clusterIndex); }
 
 const PlanRule kRules[] = {
@@ -26,7 +27,7 @@ const PlanRule kRules[] = {
     {{2, "tiles", "A tile size is a power of two, or of the unit wgmma a multiple of 8."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
        for (int64_t t : l.tiles)
-         if (t <= 0 || (!isPower(t) && (l.unit != "wgmma" || t % 8)))
+         if (!isTile(t, l))
            return llvm::formatv("tile size {0} is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)", t);
        return "";
      }},
@@ -111,15 +112,20 @@ const PlanRule kRules[] = {
 } // namespace
 
 LogicalResult checkRecord(KernelOp kernel, const LaunchPlan &l, Ops ops) {
-  auto wrong = [&](StringRef key) {
-    return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {key})) << "schedule of launch '" << l.name << "': ";
+  auto wrong = [&](ArrayRef<StringRef> keys) {
+    return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, keys)) << "schedule of launch '" << l.name << "': ";
   };
   for (const ScheduleNumber &n : kScheduleNumbers)
     if (l.*n.field < n.least || l.*n.field > n.most)
-      return wrong(n.key) << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
+      return wrong({n.key}) << "'" << n.key << "' must be a whole number from " << n.least << " to " << n.most << ", not " << l.*n.field;
   for (const PlanRule &rule : kRules)
-    if (std::string why = rule.broken(kernel, l, ops); !why.empty())
-      return wrong(rule.says.key) << why;
+    if (std::string why = rule.broken(kernel, l, ops); !why.empty()) {
+      SmallVector<StringRef> keys{rule.says.key};
+      for (auto [index, tile] : llvm::zip(l.indices, l.tiles)) // of tiles the one that the rule speaks of
+        if (keys.size() == 1 && rule.says.key == StringRef("tiles") && !isTile(tile, l))
+          keys.push_back(index);
+      return wrong(keys) << why;
+    }
   return success();
 }
 

@@ -134,7 +134,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
       if (key == "tiles") {
         auto tiles = dyn_cast<DictionaryAttr>(entry.getValue());
         if (!tiles)
-          return wrong("a tile size per index");
+          return wrong("a tile size per index, as in {\"" + (l.indices.empty() ? std::string("i") : l.indices.front()) + "\": 128}");
         if (failed(applyTiles(kernel, tiles, l)))
           return failure();
       } else if (key == "unroll") {
@@ -227,7 +227,8 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
           schedule.parts = number.getInt();
       } else {
         return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}, /*isName=*/true))
-               << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'";
+               << "schedule: a record without a launch has copies, merge and parts, not '" << key
+               << "'; of a launch it is said in 'launch NAME { .. }', or beside '\"launch\": \"NAME\"' in a file";
       }
     }
   }

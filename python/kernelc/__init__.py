@@ -23,4 +23,6 @@ def __getattr__(name):
     if name == "__version__":  # the library's own, and thereby that of CMakeLists.txt
         from ._library import library
         return library().kc_version().decode()
-    raise AttributeError(f"module 'kernelc' has no attribute '{name}'")
+    from ._errors import nearest
+    meant = {"jit": "kernel", "function": "fn", "compile_file": "load", "read": "load"}.get(name)
+    raise AttributeError(f"module 'kernelc' has no attribute '{name}'" + (f"; did you mean '{meant}'?" if meant else nearest(name, __all__)))

@@ -119,7 +119,7 @@ def _from_capsule(name, x, capsule, writable):
     if head.major != 1:
         raise TypeError(f"parameter '{name}' speaks DLPack {head.major}.{head.minor}, and kernelc 1")
     if writable and head.flags & _READ_ONLY:
-        raise ValueError(f"parameter '{name}': the array is read-only, but the kernel writes it")
+        raise ValueError(f"parameter '{name}': the array is read-only, but the kernel writes it; pass a copy, as with numpy.array(x)")
     if writable and head.flags & _COPIED:
         raise ValueError(f"parameter '{name}' hands out a copy of itself, but the kernel writes it")
     return head.tensor, (capsule, x)
@@ -169,7 +169,7 @@ def _element_type(where, x, typestr):
         return lib.DType(*_NAMED[name], 1), _NAMED[name][1] // 8
     code, sizes = _KINDS.get(kind, (0, ()))
     if size not in sizes:
-        raise TypeError(f"{where}: arrays of type {name or typestr} cannot be passed to a kernel")
+        raise TypeError(f"{where}: arrays of type {name or typestr} cannot be passed to a kernel{'; pass x.real and x.imag' if kind == 'c' else ''}")
     if typestr[0] == ">":
         raise TypeError(f"{where}: arrays of {name or typestr} in the byte order of other machines cannot be passed to a kernel; "
                         f"convert it, as with x.astype('{typestr[1:]}')")
@@ -185,7 +185,7 @@ def _from_interface(name, x, interface, writable, device):
         raise TypeError(f"{where} does not tell where its elements lie")
     address, read_only = interface["data"]
     if writable and read_only:
-        raise ValueError(f"{where}: the array is read-only, but the kernel writes it")
+        raise ValueError(f"{where}: the array is read-only, but the kernel writes it; pass a copy, as with numpy.array(x)")
     shape, strides = interface["shape"], interface.get("strides")
     rank = len(shape)
     if strides is not None:

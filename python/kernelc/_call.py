@@ -69,11 +69,14 @@ class Call:
         for i, x in given.items():
             name, kind, role, _ = params[i]
             if role == lib.PARAM_SCALAR:
-                self.values[i] = _numbers.scalar(name, kind, x)
+                try:
+                    self.values[i] = _numbers.scalar(name, kind, x)
+                except TypeError as error:
+                    raise TypeError(f"{kernel.name}(): {error}: {kernel._text()}") from None
                 continue
             self._frameworks[i] = framework_of(x)
             if not self._frameworks[i] and not _arrays.is_array(x):
-                way = "; convert it, as with numpy.asarray(.., dtype)" if isinstance(x, (list, tuple)) else ""
+                way = f"; convert it, as with numpy.asarray({name}, '{_results._type_name(kind)}')" if isinstance(x, (list, tuple)) else ""
                 raise TypeError(f"{kernel.name}(): '{name}' must be an array, got {type(x).__name__}{way}")
             check_array(name, x, self._frameworks[i], role in _WRITTEN)
         arrays = [(i, given[i]) for i in self._frameworks]
@@ -101,6 +104,9 @@ class Call:
             return device
         if given is None:
             device = lib.Device(lib.DEVICE_CUDA, on_gpu[0])
+        if not on_gpu and kernel._session.default_device() == "cpu":
+            raise lib.KernelcError(lib.UNAVAILABLE, f"the call asks for {given}, and there is no GPU here ('kernelc doctor' says why); "
+                                   "device='cpu' and device='emulator' need none")
         for (i, _), gpu in zip(arrays, gpus):  # said before results are made there
             if gpu is None:
                 raise lib.KernelcError(lib.INVALID_ARGUMENT, f"parameter '{kernel.params[i][0]}': lies in host memory, and the call runs on "

@@ -66,6 +66,8 @@ class Session:
 
     def load(self, path, **options):
         """All kernels of a file; `options` as for compile."""
+        if isinstance(path, str) and ("{" in path or "\n" in path):
+            raise ValueError("a file's name was expected, and this is a text; kernelc.compile(text) takes it")
         with open(path, encoding="utf-8") as f:
             return self.compile(f.read(), os.fspath(path), **options)
 
@@ -366,6 +368,8 @@ class Kernel(_warm.Caller):
 
     def cuda_text(self, *args, target="sm_90a", **named):
         """The CUDA C that these arguments would run on `target`."""
+        if "arch" in named and "arch" not in self.sizes and not any(p[0] == "arch" for p in self.params):
+            raise TypeError(f"cuda_text() has no argument 'arch'; write target={named['arch']!r}")
         call = Call(self, args, named)
         text = C.c_void_p()
         patiently(lambda: lib.check(lib.library().kc_cuda_text(self._handle, target.encode(), call.values, call.num_values, call.sizes,

@@ -71,6 +71,9 @@ class _Writer:
             indices = ", ".join(p.arg for p in a.kwonlyargs)
             return f"fn {self.tree.name}{f'[{indices}]' if indices else ''}({', '.join(self.untyped(p) for p in plain)}) {{"
         inputs = [self.parameter(p, d) for p, d in zip(plain, defaults)]
+        if self.tree.returns is not None or not a.kwonlyargs and not any(p.startswith("inout ") for p in inputs):
+            self.refuse(self.tree.returns or self.tree, "a kernel's outputs are parameters behind a '*', as in "
+                        f"'def {self.tree.name}(x: f32[N], *, y: f32[N]):', or its inputs, as in 'y: inout[f32[N]]'")
         outputs = [self.parameter(p, d) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
         self.defined |= {p.arg for p in plain + a.kwonlyargs}
         arrow = f" -> ({', '.join(outputs)})" if outputs else ""
@@ -171,6 +174,11 @@ class _Writer:
 
     def write(self):
         self.put(*self.at(self.tree), self.head())
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Subscript):
+                for item in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+                    if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.In):
+                        self.refuse(item, f"a range is a chain of comparisons here, as in 'sum[0 <= {ast.unparse(item.left)} < N](..)'")
         for s in self.tree.body:
             self.statement(s)
         self.put(self.line, self.column + 1, "}")

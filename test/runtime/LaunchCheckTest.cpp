@@ -46,11 +46,13 @@ TEST(CheckArguments, Count) {
 TEST(CheckArguments, TypeRankDevice) {
   auto args = mmArgs();
   T(args, 0).type = ElementType::f16;
-  EXPECT_EQ(errorOf(args),
-            "mm.kc:3:8: parameter 'x': expected elements of type bf16, got f16; convert the array, nothing is converted on the way in");
+  EXPECT_EQ(
+      errorOf(args),
+      "mm.kc:3:8: parameter 'x': expected elements of type bf16, got f16; nothing is converted on the way in: convert the array, in NumPy "
+      "with x.astype(ml_dtypes.bfloat16)");
   args = mmArgs();
   T(args, 1) = tensorAt(2 << 20, bf16, {256, 8, 8});
-  EXPECT_EQ(errorOf(args), "mm.kc:3:23: parameter 'w': expected rank 2, got a tensor of shape [256, 8, 8]");
+  EXPECT_EQ(errorOf(args), "mm.kc:3:23: parameter 'w': expected rank 2 [N, K], got a tensor of shape [256, 8, 8]");
   args = mmArgs();
   T(args, 2).device = 3;
   EXPECT_EQ(errorOf(args), "mm.kc:3:44: parameter 'y': is on CUDA device 3, but the kernel runs on device 0");

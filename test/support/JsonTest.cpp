@@ -55,7 +55,7 @@ TEST(Json, RefusesWhatTheGrammarRefuses) {
 
 TEST(Json, ErrorsHavePlaces) {
   EXPECT_EQ(errorOf("{\n  \"a\": 1,\n  \"a\": 2}"), "3:6: member \"a\" stands twice");
-  EXPECT_EQ(errorOf("[1,\n x]"), "2:2: expected a value");
+  EXPECT_EQ(errorOf("[1,\n x]"), "2:2: expected a value; words stand in double quotes, as in \"text\"");
 }
 
 TEST(Json, Limits) {

@@ -83,6 +83,43 @@ class Decorated(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "'squared' is a function of kernels"):
             squared(2)
 
+    def test_first_mistakes_say_what_to_write(self):
+        scale = kernelc.compile("def scale(a: f32, x: f32[N]) -> (y: f32[N]) { y[i] = a * x[i] }").scale
+        x = np.ones(4, np.float32)
+
+        def no_outputs():
+            @kernelc.kernel
+            def g(x: f32[N], y: f32[N]):
+                y[i] = x[i]
+
+        def annotated():
+            @kernelc.kernel
+            def g(x: f32[N]) -> f32[N]:
+                y[i] = x[i]
+
+        def ranged():
+            @kernelc.kernel
+            def g(x: f32[N], *, y: f32[()]):
+                y[()] = sum[k in range(N)](x[k])
+
+        for error, message, call in (
+                (SyntaxError, r"outputs are parameters behind a '\*'", no_outputs),
+                (SyntaxError, r"outputs are parameters behind a '\*'", annotated),
+                (SyntaxError, r"sum\[0 <= k < N\]", ranged),
+                (ValueError, r"kernelc.compile\(text\)", lambda: kernelc.load("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")),
+                (AttributeError, "did you mean 'kernel'", lambda: kernelc.jit),
+                (TypeError, r"numpy.asarray\(x, 'float32'\)", lambda: scale(2.0, [1, 2])),
+                (TypeError, r"'a' must be a number, got ndarray: scale\(a: f32, x: f32\[N\]\)", lambda: scale(x, 2.0)),
+                (TypeError, "pass x.real and x.imag", lambda: scale(2.0, x.astype(np.complex64))),
+                (TypeError, "write target='sm_90a'", lambda: scale.cuda_text(2.0, x, arch="sm_90a")),
+                (kernelc.KernelcError, "did you mean 'sm_90a'", lambda: scale.cuda_text(2.0, x, target="h100")),
+                (kernelc.KernelcError, r"x.astype\('float32'\)", lambda: scale(2.0, np.ones(4))),
+                (kernelc.KernelcError, r"expected rank 1 \[N\]", lambda: scale(2.0, np.ones((2, 2), np.float32))),
+                (kernelc.KernelcError, "'M' is set to 4, and no kernel", lambda: kernelc.compile(scale._source["text"], M=4)),
+                (kernelc.KernelcError, "precision: 'tf32': expected KEY=VALUE", lambda: kernelc.compile(scale._source["text"], precision="tf32"))):
+            with self.assertRaisesRegex(error, message):
+                call()
+
     def test_messages_point_into_the_python_file(self):
         def wrong(x: f32[N], *, y: f32[N]):
             y[i] = x[i]

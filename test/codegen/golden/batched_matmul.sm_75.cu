@@ -1,10 +1,11 @@
 // kernel batched_matmul of batched_matmul.kc:1, for sm_75
-// assumes K % 8 == 0 and N % 8 == 0 and fits32(a) and fits32(b) and fits32(c) and fits32(workspace)
+// assumes K % 8 == 0 and N % 8 == 0, and that indices of 32 bits reach all of a, b, c
+// launch kc_batched_matmul: (B * ceildiv(M, 128)) * ceildiv(N, 128) blocks of 128 threads, 32768 bytes of shared memory
 
 // Types that travel as their bits.
 typedef unsigned short f16;
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;
@@ -48,7 +49,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int i0 = (group_row + in_group % group_rows) * 128;
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
+  // 2 slots of 128 by 32 elements.
   f16 *const a_slots = (f16 *)(kc_shared());
+  // 2 slots of 128 by 32 elements.
   f16 *const b_slots = (f16 *)(kc_shared() + 16384);
   // Prologue: a first tile, on its way into its slot.
   if (k_tiles > 0) {

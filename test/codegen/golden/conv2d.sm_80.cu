@@ -1,10 +1,11 @@
 // kernel conv2d of conv2d.kc:2, for sm_80
-// assumes C % 8 == 0 and O % 8 == 0 and fits32(x) and fits32(f) and fits32(y) and fits32(workspace)
+// assumes C % 8 == 0 and O % 8 == 0, and that indices of 32 bits reach all of x, f, y
+// launch kc_conv2d: ((N * H) * ceildiv(W, 128)) * ceildiv(O, 128) blocks of 128 threads, 65536 bytes of shared memory
 
 // Types that travel as their bits.
 typedef unsigned short f16;
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;
@@ -57,7 +58,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int o0 = in_group / group_rows * 128;
   const int C_tiles = (C + 31) / 32;
   const int c_tiles = R * S * C_tiles;
+  // 4 slots of 128 by 32 elements.
   f16 *const x_slots = (f16 *)(kc_shared());
+  // 4 slots of 128 by 32 elements.
   f16 *const f_slots = (f16 *)(kc_shared() + 32768);
   // Prologue: the first tiles, on their way into their slots.
   #pragma unroll

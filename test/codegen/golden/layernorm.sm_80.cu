@@ -1,7 +1,8 @@
 // kernel layer_norm of layernorm.kc:1, for sm_80
-// assumes N % 4 == 0 and fits32(x) and fits32(gain) and fits32(bias) and fits32(y) and fits32(workspace)
+// assumes N % 4 == 0, and that indices of 32 bits reach all of x, gain, bias, y
+// launch kc_layer_norm: M blocks of 128 threads, 256 bytes of shared memory
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;
@@ -78,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     sum_j_partial_1[j_elem] = 0.0f;
   }
 #line 2 "layernorm.kc"
-  const float converted = (float)(long long)N;
+  const float converted = (float)N;
 #line 3 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.

@@ -1,10 +1,11 @@
 // kernel linear of linear.kc:2, for sm_80
-// assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
+// assumes K % 8 == 0 and N % 8 == 0, and that indices of 32 bits reach all of x, w, b, y
+// launch kc_linear: ceildiv(M, 128) * ceildiv(N, 128) blocks of 128 threads, 65536 bytes of shared memory
 
 // Types that travel as their bits.
 typedef unsigned short bf16;
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;
@@ -52,7 +53,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int i0 = (group_row + in_group % group_rows) * 128;
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
+  // 4 slots of 128 by 32 elements.
   bf16 *const x_slots = (bf16 *)(kc_shared());
+  // 4 slots of 128 by 32 elements.
   bf16 *const w_slots = (bf16 *)(kc_shared() + 32768);
   // Prologue: the first tiles, on their way into their slots.
 #line 3 "linear.kc"

@@ -1,11 +1,15 @@
 // kernel linear of linear.kc:2, for sm_90a
-// assumes K % 8 == 0 and N % 8 == 0 and fits32(x) and fits32(w) and fits32(b) and fits32(y) and fits32(workspace)
+// assumes K % 8 == 0 and N % 8 == 0, and that indices of 32 bits reach all of x, w, b, y
+// launch kc_linear: min((ceildiv(M, 128) * ceildiv(N, 256)), sm_count) blocks of 384 threads, 229632 bytes of shared memory
+//   x_map has boxes of 64 by 128 elements, swizzled by 128 bytes
+//   w_map has boxes of 64 by 256 elements, swizzled by 128 bytes
+//   y_map has boxes of 64 by 64 elements, swizzled by 128 bytes
 
 // Types that travel as their bits.
 typedef unsigned long long mbarrier;
 typedef unsigned short bf16;
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;
@@ -120,8 +124,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     kc_prefetch_tensor_map(&w_map);
     kc_prefetch_tensor_map(&y_map);
   }
+  // 2 slots of 128 by 64 elements.
   bf16 *const y_slots = (bf16 *)(kc_shared());
+  // 4 slots of 128 by 64 elements.
   bf16 *const x_slots = (bf16 *)(kc_shared() + 32768);
+  // 4 slots of 256 by 64 elements.
   bf16 *const w_slots = (bf16 *)(kc_shared() + 98304);
   // Barriers of the slots: which are full, which are empty.
   mbarrier *const full = (mbarrier *)(kc_shared() + 229376);
@@ -229,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       #pragma unroll 1
       for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int number = filled + k_tile;
-        // Until the slot is full.
+        // Wait until the slot is full.
         const int slot = number % 4;
         kc_mbarrier_wait(&full[slot], number / 4 % 2);
         const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * 8192 + own_start], 16, 1024, 128);
@@ -283,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
             }
           }
         }
-        // Until the slot may be written again.
+        // Wait until the slot may be written again.
         if (group_leader) {
           kc_tma_wait_read<1>();
         }
@@ -303,7 +310,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       }
       filled = next;
     }
-    // Until all has been read.
+    // Wait until all has been read.
     if (group_leader) {
       kc_tma_wait_read<0>();
     }

@@ -1,5 +1,6 @@
 // kernel saxpy of saxpy.kc:2, for sm_90a
-// assumes N % 4 == 0 and fits32(x) and fits32(y) and fits32(workspace)
+// assumes N % 4 == 0, and that indices of 32 bits reach all of x, y
+// launch kc_saxpy: ceildiv(N, 2048) blocks of 256 threads
 
 // schedule: tile i 2048; warps 8; unit simt
 #line 3 "saxpy.kc"

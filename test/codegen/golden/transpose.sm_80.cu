@@ -1,7 +1,8 @@
 // kernel transpose of transpose.kc:1, for sm_80
-// assumes M % 4 == 0 and N % 4 == 0 and fits32(x) and fits32(y) and fits32(workspace)
+// assumes M % 4 == 0 and N % 4 == 0, and that indices of 32 bits reach all of x, y
+// launch kc_transpose: ceildiv(N, 32) * ceildiv(M, 64) blocks of 256 threads, 8320 bytes of shared memory
 
-#ifndef KC_HOST
+#ifndef KC_HOST // for a GPU; the emulator brings its own
 static __device__ __forceinline__ unsigned char *kc_shared() {
   extern __shared__ __align__(1024) unsigned char kc_memory[];
   return kc_memory;

@@ -18,7 +18,7 @@ FORBIDS = re.compile(r"\b(is an error|are errors|are checks|an error;|may not|mu
                      r"[Nn]o two files|no file imports itself|never capture|exactly once|do not mix|No tensor holds|cannot go on|"
                      r"no other slices|provably the tightest|takes a literal|refused by name)\b")
 ELSEWHERE = {
-    "Strides count elements and may not be negative": "test/support, test/tools/cli/bad-input.test",
+    "Their strides count elements and may not be negative": "test/support, test/tools/cli/bad-input.test",
     "results have to be dense": "test/tools/cli/bad-input.test",
     "The path is relative to the file that says so": "test/frontend/import/errors.kc, links.test, ImportTest.cpp",
     "No two files of a program define": "test/frontend/import/errors.kc",
