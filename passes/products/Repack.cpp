@@ -301,8 +301,8 @@ private:
   }
 
   /// CUDA cores multiply vectors of rows by vectors of columns: an operand whose neighbours run along the summed index is
-  /// turned on its way into its slot, word by word, unless a copy in memory has turned it before (where
-  /// rows end inside a vector that would be copied word by word, too).
+  /// turned on its way into its slot, word by word, unless a copy in memory has turned it before. Where tensor copies fill slots, rows
+  /// that do not begin at whole vectors are copied, too; elsewhere what ends inside a vector would be brought word by word in any case.
   std::optional<Copy> copyForCores(ReduceOp reduce, const Contraction &c, Value factor) {
     ReadOp read = findOperandRead(factor);
     std::optional<LinearRead> linear = lineariseRead(reduce, read);
@@ -312,8 +312,12 @@ private:
       return std::nullopt;
     int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
     SmallVector<unsigned> at = linear->subscriptsWith(outer[0]);
-    if (at.size() != 1 || knownDivisor(reduce.getExtents().getResult(outer[0]), facts_) * bytes % kRowBytes ||
-        !linear->isAlone(at[0], outer[0]) || !linear->isAlone(rank - 1, c.k[0]))
+    if (at.size() != 1 || !linear->isAlone(at[0], outer[0]))
+      return std::nullopt;
+    // Tensor copies bring a workspace's rows, whichever way they end; asynchronous ones would take them word by word.
+    bool runsAlongSum = linear->isAlone(rank - 1, c.k[0]), isFed = target_.feedsCores;
+    bool isUnfed = isFed && at[0] + 1 == rank && !isAligned(read.getTensor());
+    if (!isUnfed && (!runsAlongSum || (!isFed && knownDivisor(reduce.getExtents().getResult(outer[0]), facts_) * bytes % kRowBytes)))
       return std::nullopt;
     return Copy{at[0]};
   }
@@ -413,13 +417,13 @@ private:
     Value &copy = copies_[{tensor, how->last}];
     if (!copy) {
       copy = makeCopy(tensor, how->last);
-      if (isOnCores(c))
+      if (how->last + 1 == rank)
+        emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
+                                    << " bytes: it is copied into an aligned workspace first";
+      else if (isOnCores(c))
         emitRemark(reduce.getLoc()) << "'" << nameOf(tensor)
                                     << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
                                     << "of columns: it is transposed into a workspace first";
-      else if (how->last + 1 == rank)
-        emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
-                                    << " bytes: it is copied into an aligned workspace first";
       else
         emitRemark(reduce.getLoc()) << "'" << nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
                                     << read.getResult().getType() << " should run along: it is transposed into a workspace first";
