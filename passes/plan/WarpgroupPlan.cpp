@@ -214,10 +214,11 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   const Contraction &c = w.c;
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
-  // Launches that are over soon: two rows of tiles side by side, where there are many rows.
+  // Launches that are over soon: two rows of tiles side by side, where there are many rows. Not where two blocks share columns anyway
+  // because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).
   const WarpgroupCosts &costs = costs_.warpgroups;
   Count tiles = likelyTiles(l, c, dims);
-  bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n;
+  bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
