@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
 #include "passes/plan/ProductRounds.h"
+#include "passes/plan/Schedule.h"
 #include "passes/plan/Scheduler.h"
 
 #include <numeric>
@@ -52,7 +53,10 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   bool isPlain = w.alike && !w.loadBound && c.m.size() == 1 && c.n.size() == 1 &&
                  llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   w.tall = isPlain && !w.inRegisters && w.stored.boxes + w.stored.turned <= 2 && stagedReads(l, c, dims).empty();
-  w.alone = w.tall && w.sets == 1 && !w.stored.turned && !w.straddled;
+  // A schedule that gives tiles or warps means those of one team.
+  bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong"},
+                              [&](StringRef key) { return isInSchedule(kernel_, target_.name, l.name, key); });
+  w.alone = w.tall && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven;
   ReadOp first = findOperandRead(c.a);
   w.three = isPlain && !w.stored.turned && (w.inRegisters ? first && first.getResult().getType().isF32() : w.stored.boxes <= 2);
   w.acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
