@@ -20,8 +20,9 @@ void Machine::clusterBarrier(bool arrive, bool wait, const void *pc) {
   NamedBarrier &b = domain.cluster;
   b.expected = blockThreads_ * spec_.cluster;
   if (arrive) {
-    if (t.clusterPhase == domain.clusterPhase)
-      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier", "cluster barrier", offsetOf(pc));
+    if (t.clusterArrived)
+      fail(FindingKind::BarrierProtocol, "a thread arrives twice at the cluster barrier and has not waited between", "cluster barrier",
+           offsetOf(pc));
     t.clusterPhase = domain.clusterPhase;
     if (checks()) {
       if (!b.released)

@@ -26,9 +26,13 @@ constexpr Target kTargets[] = {
 constexpr ProductTile kWgmmaTiles[] = {
 #include "support/targets/wgmma_tiles.inc"
 };
+constexpr ProductTile kWgmmaPlainTiles[] = {
+#include "support/targets/wgmma_plain_tiles.inc"
+};
 } // namespace
 
 absl::Span<const ProductTile> wgmmaTiles() { return kWgmmaTiles; }
+absl::Span<const ProductTile> wgmmaPlainTiles() { return kWgmmaPlainTiles; }
 
 double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target) {
   if (m < 0 || n < 0)
@@ -42,7 +46,7 @@ bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &targ
   if (tile.m == 192)
     return sets * tile.m * tile.n <=
            (shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1).consumer - kBesideAccumulators) * 3 * kWarpgroup;
-  return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 ? 256 : 128);
+  return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 && tile.teams == 1 ? 2 : 1) * kWarpgroup;
 }
 
 RegisterShares shareRegisters(const Target &target, int64_t producers, int64_t consumers, int64_t blocks, int64_t perProducer) {

@@ -18,6 +18,7 @@ extern const TargetCosts kMeasuredCosts;
 /// A tile of warpgroup products, and what part of the best tile's rate it reaches.
 struct ProductTile {
   int m, n, percent;
+  int teams = 1; ///< of warps that take tiles in turns: one team's results leave while another one multiplies
 };
 
 /// What parts of a product that tensor copies feed take, in microseconds and bytes a microsecond (te/PartCost.h). 0: not known.
@@ -65,6 +66,8 @@ struct Target {
 /// The tiles that warpgroup products come in on targets that have them, best first;
 /// measured on an H200 at 1024³ to 5120³ (docs/lab).
 absl::Span<const ProductTile> wgmmaTiles();
+/// Those that products alone take, too, with nothing beside them but their results: three warpgroups, and teams.
+absl::Span<const ProductTile> wgmmaPlainTiles();
 
 /// What `batch` products of m × n results take of a device in such tiles, in time of the best tile's results on one
 /// multiprocessor: whole rounds over all of them. Below zero, and less for better tiles, where m or n is not known (< 0).

@@ -187,11 +187,15 @@ struct BesideCosts {
 
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
+  // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
+  double bestRate = 0.96;              ///< of the unit's, that the best tile reaches
+  double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
+  double result = 0.55e-4;             ///< microseconds that a result takes to leave
+  double resultBehind = 0.15e-4;       ///< the same while another team multiplies
+  double startOfTeams = 0.4;           ///< microseconds until the second team has its first tile, and of the last tile's results
+  double startOfCluster = 1.6;         ///< microseconds in which the blocks of clusters meet
   int64_t manyRounds = 16;             ///< of the device, from which three warpgroups gain: 0.7 to 1.5 % in 21, -2 % in 3
-  double narrowRows = 1.05;            ///< times as long with slots whose rows have 64 bytes (160 and 224 columns of bf16)
-  double narrowRowsOfTall = 1.02;      ///< the same with more than 128 rows
   double oneInFlight = 1.04;           ///< times as long where the unit waits while sums are added up (f8 4096³ and 8192³)
-  int64_t chunkRounds = 24;            ///< rounds from which clusters for narrow rows pay for their start
   int64_t straddlingBytes = 160 << 10; ///< of slots where rows straddle lines and blocks have few tiles: 6 slots instead of 8 are
   int64_t straddlingTiles = 32;        ///< 1.02 times as fast at 1000³, 5 instead of 6 1.01 at 1400³, but 8 are 1.07 at 1000×1000×4000
   double givenTileRate = 175;          ///< percent of the best tile's rate, of tiles that a condition on data gives: where operands

@@ -2,7 +2,7 @@
 // tile.cluster_reduce: what crosses the blocks of a cluster.
 //
 // Where all blocks go on with the result, each leaves its tile in shared memory; then each reads
-// those of all, its threads sharing the elements out. Where only the first block stores it, the
+// those of all, its threads sharing the elements out (one number is for each to read). Where only the first block stores it, the
 // others write theirs into its shared memory and are done. Tiles are combined in the order of the
 // blocks: the result is the same everywhere and in every run.
 #include "passes/analysis/Reduction.h"
@@ -51,30 +51,16 @@ public:
   }
 
   void toAll() {
-    SmallVector<Value> parts = arrays("part", elements_), totals;
-    for (Type type : types_)
-      totals.push_back(c_.sharedArray(elements_, type, loc_, "total"));
+    SmallVector<Value> parts = arrays("part", elements_);
     c_.inBranch(c_.isFirstReplica(layout_, loc_), loc_, [&] {
       overElements([&](Value, Value slot, ArrayRef<Value> own) {
         for (auto [v, part] : llvm::zip(own, parts))
           memref::StoreOp::create(b_, loc_, convertExactly(v, elementOf(part), b_, loc_), part, slot);
       });
     });
+    endClusterReduce(c_);
     cu::ClusterSyncOp::create(b_, loc_);
-    shareOut(c_, elements_, int64_t(c_.func.getWarps()) * 32, "e", loc_, [&](Value e) {
-      SmallVector<Value> all = combineBlocks(parts, [&](Value part, Value block) -> Value {
-        return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
-      });
-      for (auto [v, total] : llvm::zip(all, totals))
-        memref::StoreOp::create(b_, loc_, v, total, e);
-    });
-    // No block ends, or writes its part again, while another one may still read it.
-    cu::ClusterSyncOp::create(b_, loc_);
-    allocateResults();
-    overElements([&](Value r, Value slot, ArrayRef<Value>) {
-      for (auto [result, total] : llvm::zip(op_.getResults(), totals))
-        memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, slot), c_.tiles.lookup(result).array, r);
-    });
+    elements_ == 1 ? hear(parts) : hearForAll(parts);
   }
 
   /// One of the threads that have an element gets the result, in the first block; in the others its own part stands for it.
@@ -109,6 +95,52 @@ public:
   }
 
 private:
+  /// What the blocks have left in `parts` at element `e`.
+  SmallVector<Value> combineTheirs(ArrayRef<Value> parts, Value e) {
+    return combineBlocks(parts, [&](Value part, Value block) -> Value {
+      return cu::ClusterLoadOp::create(b_, named("theirs"), elementOf(part), part, e, block);
+    });
+  }
+
+  /// One number: each thread hears it, and nobody has to pass it on.
+  void hear(ArrayRef<Value> parts) {
+    allocateResults();
+    overElements([&](Value r, Value slot, ArrayRef<Value>) {
+      for (auto [v, result] : llvm::zip(combineTheirs(parts, slot), op_.getResults()))
+        memref::StoreOp::create(b_, loc_, v, c_.tiles.lookup(result).array, r);
+    });
+    beDone();
+  }
+
+  /// The threads of a block share the elements out.
+  void hearForAll(ArrayRef<Value> parts) {
+    SmallVector<Value> totals;
+    for (Type type : types_)
+      totals.push_back(c_.sharedArray(elements_, type, loc_, "total"));
+    shareOut(c_, elements_, int64_t(c_.func.getWarps()) * 32, "e", loc_, [&](Value e) {
+      for (auto [v, total] : llvm::zip(combineTheirs(parts, e), totals))
+        memref::StoreOp::create(b_, loc_, v, total, e);
+    });
+    beDone();
+    allocateResults();
+    overElements([&](Value r, Value slot, ArrayRef<Value>) {
+      for (auto [result, total] : llvm::zip(op_.getResults(), totals))
+        memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, total, slot), c_.tiles.lookup(result).array, r);
+    });
+  }
+
+  /// No block ends, or writes its part again, while another one may still read it. Outside of loops nothing is written again: blocks
+  /// need to have met no sooner than they meet again, or end.
+  void beDone() {
+    bool meetsLater = true;
+    c_.func.walk([&](tile::ClusterReduceOp other) { meetsLater &= other->getParentOp() == c_.func; });
+    c_.owesClusterWait = meetsLater;
+    if (meetsLater)
+      cu::ClusterArriveOp::create(b_, loc_);
+    else
+      cu::ClusterSyncOp::create(b_, loc_);
+  }
+
   Location named(StringRef name) { return NameLoc::get(b_.getStringAttr(name), loc_); }
   static Type elementOf(Value array) { return cast<MemRefType>(array.getType()).getElementType(); }
 
@@ -232,6 +264,12 @@ void arriveForClusterReduce(ThreadCode &c) {
   c.func.walk([&](tile::ClusterReduceOp op) { found |= mergesInFirst(op); });
   if (found)
     cu::ClusterArriveOp::create(c.b, cu::unnamed(c.func.getLoc()));
+}
+
+void endClusterReduce(ThreadCode &c) {
+  if (c.owesClusterWait)
+    cu::ClusterWaitOp::create(c.b, cu::unnamed(c.func.getLoc()));
+  c.owesClusterWait = false;
 }
 
 void lowerClusterReduce(ThreadCode &c, tile::ClusterReduceOp op) {

@@ -68,7 +68,8 @@ public:
   bool hasStmatrix = false;                         ///< the target stores fragments
   bool hasAsyncCopy = false;                        ///< the target copies without registers
   int64_t sharedBytes = 0;
-  bool inTeam = false; ///< threads are numbered within a team of the consumer
+  bool inTeam = false;          ///< threads are numbered within a team of the consumer
+  bool owesClusterWait = false; ///< this block has arrived at the cluster's barrier and has not waited (endClusterReduce)
 
   /// `loc` with a name for the CUDA text.
   mlir::Location named(const llvm::Twine &name, mlir::Location loc) { return mlir::NameLoc::get(b.getStringAttr(name), loc); }
@@ -172,6 +173,8 @@ void lowerClusterReduce(ThreadCode &code, tile::ClusterReduceOp op);
 bool mergesInFirst(tile::ClusterReduceOp op);
 /// Says at the start of the kernel that this block is there to be written to, where such a merge comes.
 void arriveForClusterReduce(ThreadCode &code);
+/// Waits until all blocks have read what this one left for them, before the cluster meets again and at the kernel's end.
+void endClusterReduce(ThreadCode &code);
 /// Whether the results go nowhere but to memory, by such `stores` only, through elementwise code and merges in the
 /// first block: then one of the threads that have an element needs it.
 bool isOnlyStored(mlir::Operation *op, llvm::function_ref<bool(tile::StoreOp)> stores = [](tile::StoreOp) { return true; });

@@ -28,6 +28,7 @@ LogicalResult FunctionLowering::run() {
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
   closeTallies(c_);
+  endClusterReduce(c_);
   // A launch that waits for this one then waits for those before it too.
   if (func_.getDependent() && func_.getWaitsLast())
     cu::LaunchWaitOp::create(b_, cu::unnamed(func_.getLoc()));

@@ -155,10 +155,14 @@ private:
   WarpgroupProduct settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form, llvm::ArrayRef<int64_t> dims);
   /// Whether a tile's accumulators and slots can be had.
   bool takesTile(const WarpgroupProduct &w, const ProductTile &tile);
-  /// Of all rounds over the device, as timeOf.
-  double timeOfTile(const WarpgroupProduct &w, const ProductTile &tile);
+  /// Microseconds of all rounds over the device; of unknown sizes as timeOf. `cluster`: blocks that share the columns' operand.
+  double timeOfTile(const WarpgroupProduct &w, const ProductTile &tile, int64_t cluster = 1);
+  /// Whether the rows of a tile's columns are so short in slots that two blocks which share them are faster.
+  bool isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile);
+  /// Whether blocks can share columns two by two.
+  bool mayPair(const WarpgroupProduct &w, const ProductTile &tile);
   /// Gives `p` the unit and the tiles that take least time. False where no tile has all that is reduced in it.
-  bool chooseTile(LaunchPlan &p, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
+  bool chooseTile(LaunchPlan &p, WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
   /// Of several indices of rows or columns others may share the tile: in the order in which they stand in the tensor, or one alone that
   /// runs along memory. Those with most points that `isFed` takes.
   void shareOtherwise(LaunchPlan &p, llvm::SmallVector<unsigned> list, llvm::ArrayRef<int64_t> dims, llvm::function_ref<bool()> isFed);
@@ -192,6 +196,7 @@ private:
     Contraction c;         ///< the unit's rows are those of a
     int64_t bytes, aBytes; ///< of an operand's element in the unit, and as it is brought
     int64_t m, n, batch;   ///< likely extents
+    int64_t slots;         ///< of the likely sum: a row of one has 128 bytes
     int64_t promote,
         sets;           ///< of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it
     bool inRegisters;   ///< an operand comes from there
@@ -200,10 +205,12 @@ private:
     bool alike;         ///< the blocks walk the same tiles
     bool tall;          ///< 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these
     bool three;         ///< three warpgroups may share tiles (not measured with what leaves by elements)
+    bool alone;         ///< nothing but results leaves or comes in beside the operands
     bool acrossColumns; ///< rows of slots run along columns
     bool isAdded, inChunks; ///< each tile's product is added to a sum, or that of several (roundsInAccumulators)
     StoredBytes stored;
     llvm::BitVector inTile;
+    ProductTile tile; ///< chosen
     /// Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
     int64_t rowBytes(const ProductTile &tile) const {
       bool isBetween = !llvm::isPowerOf2_64(tile.n) && tile.n % 64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
 #include "passes/plan/ProductRounds.h"
+#include "passes/plan/Schedule.h"
 #include "passes/plan/Scheduler.h"
 
 #include <numeric>
@@ -8,6 +9,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/index/Strides.h"
 #include "passes/index/TileCondition.h"
+#include "support/TargetRates.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,6 +18,8 @@ namespace kernelc::te {
 
 /// Rows of three warpgroups.
 static constexpr int64_t kThreeRows = 192;
+/// Bytes of a slot's rows, if they are as wide as the widest swizzle.
+static constexpr int64_t kSlotRow = 128;
 
 Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form,
                                                      ArrayRef<int64_t> dims) {
@@ -25,6 +29,8 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   w.m = extentProduct(l, c.m, dims, likely_);
   w.n = extentProduct(l, c.n, dims, likely_);
   w.batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
+  int64_t summed = extentProduct(l, c.k, dims, likely_);
+  w.slots = llvm::divideCeil((summed < 0 ? costs_.merging.unknownExtent : summed) * w.bytes, kSlotRow);
   w.inRegisters = form.aInRegisters || form.bInRegisters;
   auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
     int64_t most = mostPoints(l, list, dims);
@@ -47,6 +53,10 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   bool isPlain = w.alike && !w.loadBound && c.m.size() == 1 && c.n.size() == 1 &&
                  llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   w.tall = isPlain && !w.inRegisters && w.stored.boxes + w.stored.turned <= 2 && stagedReads(l, c, dims).empty();
+  // A schedule that gives tiles or warps means those of one team.
+  bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong"},
+                              [&](StringRef key) { return isInSchedule(kernel_, target_.name, l.name, key); });
+  w.alone = w.tall && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven;
   ReadOp first = findOperandRead(c.a);
   w.three = isPlain && !w.stored.turned && (w.inRegisters ? first && first.getResult().getType().isF32() : w.stored.boxes <= 2);
   w.acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
@@ -71,20 +81,37 @@ bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
   return !(w.stored.turned && tile.m * tile.n > 256 * 128) && !(w.loadBound && tile.n > 192) && w.rowBytes(tile) >= 64;
 }
 
-double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile) {
+double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile, int64_t cluster) {
   const WarpgroupCosts &costs = costs_.warpgroups;
-  double time = timeOf(tile, w.m, w.n, w.batch, target_);
-  auto slowDown = [&](double factor) { time = time < 0 ? time / factor : time * factor; };
-  if (w.rowBytes(tile) < 128)
-    slowDown(tile.m > 128 ? costs.narrowRowsOfTall : costs.narrowRows);
-  if (w.isAdded && !holdsAccumulators(tile, 3, target_))
-    slowDown(costs.oneInFlight);
+  const double inFlight = w.isAdded && !holdsAccumulators(tile, 3, target_) ? costs.oneInFlight : 1;
+  if (w.m < 0 || w.n < 0)
+    return timeOf(tile, w.m, w.n, w.batch, target_) / inFlight;
+  Count blocks = ceilDiv(ceilDiv(Count(w.m), tile.m), cluster) * cluster * ceilDiv(Count(w.n), tile.n);
+  double rounds = double(ceilDiv(w.batch * blocks, target_.smCount));
   if (w.loadBound) // as many rounds, of what half of a cluster of two loads
-    time *= (tile.m + tile.n / 2.0) * tile.percent / (double(tile.m) * tile.n);
-  return time;
+    return rounds * (tile.m + tile.n / 2.0);
+  const TargetRates &rates = *findTargetRates(target_.name);
+  double best = double(rates.matrix16) * rates.clock * costs.bestRate, results = double(tile.m) * tile.n;
+  constexpr double kPoints = kSlotRow / 2.0; // of 16 bits; the unit takes as many bytes of other types
+  double multiplied = results * kPoints * 100 / tile.percent / best * inFlight;
+  double rows = tile.m + double(tile.n) / double(cluster) * kSlotRow / double(w.rowBytes(tile)); // of slots
+  double start = (tile.teams > 1 ? costs.startOfTeams : 0) + (cluster > 1 ? costs.startOfCluster : 0);
+  return start + rounds * (double(w.slots) * std::max(multiplied, rows / costs.slotRows) +
+                           results * (tile.teams > 1 ? costs.resultBehind : costs.result));
 }
 
-bool Scheduler::chooseTile(LaunchPlan &p, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
+bool Scheduler::isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile) {
+  if (!w.acrossColumns || w.m < 0 || w.n < 0 || tile.m != 128 || tile.teams > 1 || w.rowBytes(tile) == kSlotRow || !mayPair(w, tile))
+    return false;
+  return timeOfTile(w, tile, 2) < timeOfTile(w, tile);
+}
+
+bool Scheduler::mayPair(const WarpgroupProduct &w, const ProductTile &tile) {
+  int64_t blocks = w.m < 0 ? 0 : llvm::divideCeil(w.m, int64_t(tile.m));
+  return w.alike && !w.inRegisters && w.n >= 0 && w.c.m.size() == 1 && tile.n >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0;
+}
+
+bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
   const LaunchPlan untiled = p;
   auto isTaken = [&](const ProductTile &tile) {
@@ -96,15 +123,19 @@ bool Scheduler::chooseTile(LaunchPlan &p, const WarpgroupProduct &w, ArrayRef<in
   // The tile whose rounds over the device take least time.
   double least = 0;
   bool found = false;
-  for (const ProductTile &tile : productTiles(untiled, c, dims, isTaken)) {
+  SmallVector<ProductTile> tiles = productTiles(untiled, c, dims, isTaken);
+  if (w.alone && w.m >= 0 && w.n >= 0)
+    llvm::append_range(tiles, wgmmaPlainTiles());
+  for (const ProductTile &tile : tiles) {
     if (!takesTile(w, tile))
       continue;
-    double time = timeOfTile(w, tile);
+    double time = timeOfTile(w, tile, isWorthPairs(w, tile) ? 2 : 1);
     if (found && time >= least)
       continue;
     LaunchPlan tiled = untiled;
     tiled.promote = w.promote;
     tiled.unit = "wgmma";
+    tiled.pingpong = tile.teams;
     assign(tiled, c.m, dims, tile.m);
     assign(tiled, c.n, dims, tile.n);
     assign(tiled, tiledK(tiled, c, dims), dims, 128 / w.bytes); // rows of a slot fill the widest swizzle
@@ -116,6 +147,7 @@ bool Scheduler::chooseTile(LaunchPlan &p, const WarpgroupProduct &w, ArrayRef<in
       continue;
     found = true;
     least = time;
+    w.tile = tile;
     p = tiled;
   }
   return found;
@@ -184,7 +216,7 @@ bool Scheduler::feedTiles(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t> 
 int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  l.warps = bm == kThreeRows ? 12 : bm >= 128 ? 8 : 4;
+  l.warps = bm == kThreeRows ? 12 : bm >= 128 && l.pingpong == 1 ? 8 : 4;
   l.producerWarps = 4;
   // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
   // what leaves by elements (tile-stage-loads, tile-stage-stores).
@@ -201,6 +233,8 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
   };
   while (row % std::min(row, l.part))
     l.part /= 2;
+  if (l.pingpong > 1) // each team has slots of its own for results
+    l.part = std::min<int64_t>(l.part, 32);
   // Smaller parts where larger ones would cost the product a slot of a short ring.
   if (l.part > 16 && stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
     l.part /= 2;
@@ -214,10 +248,12 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   const Contraction &c = w.c;
   // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
-  // Launches that are over soon: two rows of tiles side by side, where there are many rows.
+  // Launches that are over soon: two rows of tiles side by side, where there are many rows. Not where two blocks share columns anyway
+  // because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).
   const WarpgroupCosts &costs = costs_.warpgroups;
   Count tiles = likelyTiles(l, c, dims);
-  bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n;
+  bool isOver =
+      Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
@@ -241,18 +277,15 @@ void Scheduler::clusterTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<
   Count tiles = w.n < 0 ? Count(0) : Count(blocks) * ceilDiv(Count(w.n), bn);
   // So are tiles that two sets of accumulators keep small, of operands in parts: each is loaded for several of the sum's terms (docs/lab).
   bool shares = ((w.stored.turned && bm < 256) || w.inChunks) && tiles > target_.smCount;
-  // So are slots whose rows have 64 bytes, two requests for what others bring in one, unless the sum is too short to pay for the cluster's
-  // start (docs/lab).
-  int64_t summed = extentProduct(l, c.k, dims, likely_);
-  Count rounds = w.n < 0 || summed < 0 ? Count(0) : ceilDiv(w.batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
-  bool narrow = w.acrossColumns && bn % 64 && (bn & -bn) * w.bytes < 128 && bm == 128 && rounds >= costs.chunkRounds;
-  bool mayShare = w.alike && !w.inRegisters && w.n >= 0 && c.m.size() == 1 && bn >= 64 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 &&
-                  stagedReads(l, c, dims).empty();
-  if (!(w.straddled || shares || narrow) || !mayShare)
+  // So are slots whose rows have 64 bytes, two requests for what others bring in one, where that takes longer than to meet.
+  bool mayShare = mayPair(w, w.tile) && bn >= 64 && stagedReads(l, c, dims).empty();
+  if (!(w.straddled || shares || isWorthPairs(w, w.tile)) || !mayShare)
     return;
   l.cluster = 2;
   l.raster = w.stored.turned && !w.straddled ? 6 : l.raster; // of 2 to 16 the best, by up to 3 %
   // L2 bounds what straddling rows bring: in launches of few tiles more slots only let some blocks' later ones go before others' first.
+  int64_t summed = extentProduct(l, c.k, dims, likely_);
+  Count rounds = w.n < 0 || summed < 0 ? Count(0) : ceilDiv(w.batch * tiles, target_.smCount) * ceilDiv(Count(summed), bk);
   if (w.straddled && summed > 0 && rounds <= costs.straddlingTiles)
     l.stages = std::clamp<int64_t>(costs.straddlingBytes / stageBytes, 2, l.stages);
 }

@@ -160,7 +160,8 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
       index. Of several reduced indices the pass takes the one for which fewest operands have to be copied.
     - It transposes words for CUDA cores (`coresWork`, `coresReuse`), which multiply vectors of rows by
       vectors of columns. An operand that runs along the summed index would otherwise be turned word by
-      word on its way into a slot, which no tensor copy can do.
+      word on its way into a slot, which no tensor copy can do. Where tensor copies feed CUDA cores,
+      operands whose rows begin inside 16 bytes are copied for them, too.
     - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
       takes. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
       all accesses walk backwards is turned round instead.

@@ -301,8 +301,9 @@ private:
   }
 
   /// CUDA cores multiply vectors of rows by vectors of columns: an operand whose neighbours run along the summed index is
-  /// turned on its way into its slot, word by word, unless a copy in memory has turned it before (where
-  /// rows end inside a vector that would be copied word by word, too). So are the weights of a convolution, `f[o, c, r, s]`.
+  /// turned on its way into its slot, word by word, unless a copy in memory has turned it before; so are the weights of a convolution,
+  /// `f[o, c, r, s]`. Where tensor copies fill slots, rows that do not begin at whole vectors are copied, too; elsewhere what ends inside
+  /// a vector would be brought word by word in any case.
   std::optional<Copy> copyForCores(ReduceOp reduce, const Contraction &c, Value factor) {
     ReadOp read = findOperandRead(factor);
     unsigned rank = cast<RankedTensorType>(read.getTensor().getType()).getRank();
@@ -318,16 +319,19 @@ private:
       runs = runs.drop_back();
     auto along = [&](ArrayRef<unsigned> list) { return llvm::any_of(list, [&](unsigned d) { return has(runs.back(), d); }); };
     ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
-    if (!along(c.k) || along(outer))
-      return std::nullopt;
+    // Tensor copies bring a workspace's rows, whichever way they end; asynchronous ones would take them word by word.
+    bool runsAlongSum = along(c.k) && !along(outer), isFed = target_.feedsCores && c.k.size() == 1 && outer.size() == 1;
     int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
     for (unsigned d : llvm::reverse(outer)) {
       SmallVector<unsigned> at; // the subscripts that have it
       for (auto [r, e] : llvm::enumerate(map.getResults()))
         if (has(e, d))
           at.push_back(r);
-      bool isWhole = at.size() == 1 && isa<AffineDimExpr>(map.getResult(at[0]));
-      if (isWhole && knownDivisor(reduce.getExtents().getResult(d), facts_) * bytes % kRowBytes == 0)
+      if (at.size() != 1 || !isa<AffineDimExpr>(map.getResult(at[0])))
+        continue;
+      bool isUnfed = isFed && at[0] + 1 == rank && !isAligned(read.getTensor());
+      bool isWhole = isFed || knownDivisor(reduce.getExtents().getResult(d), facts_) * bytes % kRowBytes == 0;
+      if (isUnfed || (runsAlongSum && isWhole))
         return Copy{at[0]};
     }
     return std::nullopt;
@@ -428,13 +432,13 @@ private:
     Value &copy = copies_[{tensor, how->last}];
     if (!copy) {
       copy = makeCopy(tensor, how->last);
-      if (isOnCores(c))
+      if (how->last + 1 == rank)
+        emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
+                                    << " bytes: it is copied into an aligned workspace first";
+      else if (isOnCores(c))
         emitRemark(reduce.getLoc()) << "'" << nameOf(tensor)
                                     << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
                                     << "of columns: it is transposed into a workspace first";
-      else if (how->last + 1 == rank)
-        emitRemark(reduce.getLoc()) << "the rows of '" << nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
-                                    << " bytes: it is copied into an aligned workspace first";
       else
         emitRemark(reduce.getLoc()) << "'" << nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
                                     << read.getResult().getType() << " should run along: it is transposed into a workspace first";

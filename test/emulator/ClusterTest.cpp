@@ -61,6 +61,8 @@ TEST(EmulatorCluster, BlocksSayThatTheyHaveStarted) {
   k.clean("kc_cluster_arrive(); kc_cluster_wait(); " + write + last);
   k.finds(write + last, K::BarrierProtocol, {"shared memory of block 0", "nothing says that it has started"});
   k.finds("kc_cluster_wait(); " + write + last, K::BarrierProtocol, {"waits at the cluster barrier and has not arrived"});
+  k.finds("kc_cluster_arrive(); kc_cluster_sync(); " + write + last, K::BarrierProtocol,
+          {"arrives twice at the cluster barrier and has not waited between"});
 }
 
 TEST(EmulatorCluster, AsynchronousStoresArriveOnAnMbarrier) {
