@@ -228,6 +228,9 @@ bool Nvrtc::isAllowedOption(absl::string_view option) {
 absl::StatusOr<std::unique_ptr<Nvrtc::Program>> Nvrtc::compile(absl::string_view text, absl::string_view programName,
                                                                absl::string_view arch, absl::Span<const std::string> extra) const {
   std::vector<std::string> all = options(arch);
+  // Without declarations that no emitted text uses (textures, launches from a device): a fifth of the front end's time.
+  if (version_ >= std::pair(13, 0))
+    all.push_back("--minimal");
   for (const std::string &e : extra) {
     if (!isAllowedOption(e))
       return absl::InvalidArgumentError(
