@@ -3,7 +3,10 @@
 """From a text to its first result on a GPU, with empty caches, in a fresh process in which one unrelated kernel has run: the
 kernels of examples/ and of test/conformance at their full sizes, and 36 sequences. Needs PyTorch and a GPU.
 
-    first_launch.py --seed SEED [--policies block tiered] [--jobs 4]   seconds of each, median, 95 %, most, histogram
+    first_launch.py [WORD ..] --seed SEED [--policies block tiered] [--jobs 4]   seconds of each, median, 95 %, most, histogram; of the first
+                                                                       policy also what they consist of: until the kernel can be
+                                                                       launched, its first run; the same from the disk cache, and a
+                                                                       run that finds all code on the device
     first_launch.py --seed SEED --bits FILE                            at small sizes: a hash of every result, by name, as JSON
     first_launch.py --loads 128                                        a program of so many kernels from the disk cache to launchable
 
@@ -31,6 +34,8 @@ TYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16
          "i64": "int64", "bool": "bool", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 # Sizes of the examples, which leave them open.
 OPEN = {"full": 2048, "small": 96}
+# Kernels that a process runs one after the other where only their bits count.
+TOGETHER = 9
 OF_EXAMPLE = {
     "attention": {"B": 4, "H": 16, "G": 16, "S": 1024, "T": 1024, "D": 64},
     "batched_matmul": {"B": 64, "M": 512, "N": 512, "K": 256},
@@ -41,9 +46,15 @@ OF_EXAMPLE = {
 }
 
 
+# Whose blocks need more than the small size.
+IN_BLOCKS = ("block_sparse", "matmul_f8_blocks")
+
+
 def open_size(title, size, scale):
     known = OF_EXAMPLE.get(title.split(":")[0], {"D": 64} if size == "D" else {})
-    return known.get(size, 128 if known or title.startswith("einsum") else OPEN[scale]) if scale == "full" else min(known.get(size, 96), 96)
+    if scale == "small":
+        return 128 if title.endswith(IN_BLOCKS) else min(known.get(size, OPEN[scale]), OPEN[scale])
+    return known.get(size, 128 if known or title.startswith("einsum") else OPEN[scale])
 
 
 def small_sizes(path, name):
@@ -90,52 +101,85 @@ def argument(torch, param, shape, sizes, scale):
     return torch.ones(extent, dtype=dtype, device="cuda")
 
 
-def run_one(job, policy, scale, queue):
+def arguments(torch, kernel, title, sizes, scale):
+    """A call's inputs, and the sizes that no input shows."""
+    sizes = {n: number(v) for n, v in sizes.items()}
+    for size in kernel.sizes:
+        sizes.setdefault(size, open_size(title, size, scale))
+    inputs = [argument(torch, p, s, sizes, scale) for p, s in zip(kernel.params, kernel.shapes) if p[2] != kernelc_roles.PARAM_OUTPUT]
+    covered = " ".join(s for p, s in zip(kernel.params, kernel.shapes) if p[2] in (kernelc_roles.PARAM_INPUT, kernelc_roles.PARAM_INOUT))
+    return inputs, {n: int(sizes[n]) for n in kernel.sizes if not re.search(rf"\b{n}\b", covered)}
+
+
+def cold_of(job, policy):
+    """(title, seconds from text to result, the parts of it in milliseconds)"""
+    import torch
+    import kernelc
     title, text, name, sizes = job
-    try:
-        import torch
-        import kernelc
-        sizes = {n: number(v) for n, v in sizes.items()}
-        with tempfile.TemporaryDirectory() as cache:
-            session = kernelc.Session(cache_path=cache, compile_policy=policy, tuned=False)
-            other = session.compile("def first(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + 1 }")
-            other(torch.ones(1024, device="cuda"))
-            torch.cuda.synchronize()
-            torch.manual_seed(1)
-            known = session.compile(text)  # for the shapes; a session of its own is not needed: nothing is compiled by NVRTC yet
-            kernel = known.kernels[name]
-            for size in kernel.sizes:
-                sizes.setdefault(size, open_size(title, size, scale))
-            inputs = [argument(torch, p, s, sizes, scale) for p, s in zip(kernel.params, kernel.shapes) if p[2] != kernelc_roles.PARAM_OUTPUT]
-            torch.cuda.synchronize()
-            start = time.monotonic()
-            kernel = session.compile(text).kernels[name]
-            covered = " ".join(s for p, s in zip(kernel.params, kernel.shapes) if p[2] in (kernelc_roles.PARAM_INPUT, kernelc_roles.PARAM_INOUT))
-            named = {n: int(sizes[n]) for n in kernel.sizes if not re.search(rf"\b{n}\b", covered)}
-            result = kernel(*inputs, **named)
-            torch.cuda.synchronize()
-            seconds = time.monotonic() - start
-            results = result if isinstance(result, tuple) else (result,)
-            written = [x for x, p in zip(inputs, [p for p in kernel.params if p[2] != kernelc_roles.PARAM_OUTPUT]) if p[2] == kernelc_roles.PARAM_INOUT]
-            digest = hashlib.sha256()
-            for r in [*results, *written]:
-                if r is not None:
-                    digest.update(r.contiguous().view(torch.uint8).cpu().numpy().tobytes() if scale == "small" else b"")
-            queue.put((title, seconds, digest.hexdigest()[:16], None))
-    except BaseException as error:  # noqa: BLE001: reported
-        queue.put((title, None, None, f"{type(error).__name__}: {error}".split("\n")[0][:160]))
+    with tempfile.TemporaryDirectory() as cache:
+        session = kernelc.Session(cache_path=cache, compile_policy=policy, tuned=False)
+        other = session.compile("def first(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + 1 }")
+        other(torch.ones(1024, device="cuda"))
+        inputs, named = arguments(torch, session.compile(text).kernels[name], title, sizes, "full")  # nothing is compiled by NVRTC yet
+        torch.cuda.synchronize()
+        times = [time.monotonic()]
+        bound = session.compile(text).kernels[name].bind(*inputs, **named)
+        times.append(time.monotonic())
+        bound.launch()
+        torch.cuda.synchronize()
+        times.append(time.monotonic())
+        again = kernelc.Session(cache_path=cache, compile_policy=policy, tuned=False)
+        again.compile(text).kernels[name].bind(*inputs, **named)
+        times.append(time.monotonic())
+        bound.launch()
+        torch.cuda.synchronize()
+        times.append(time.monotonic())
+    until, first, disk, warm = (1e3 * (b - a) for a, b in zip(times, times[1:]))
+    return title, times[2] - times[0], {"to launchable": until, "first run": first, "from disk": disk, "a run": warm}
+
+
+def bits_of(job, session):
+    """(title, a hash of the results, nothing)"""
+    import torch
+    title, text, name, sizes = job
+    torch.manual_seed(1)
+    kernel = session.compile(text).kernels[name]
+    inputs, named = arguments(torch, kernel, title, sizes, "small")
+    result = kernel(*inputs, **named)
+    results = list(result) if isinstance(result, tuple) else [result]
+    results += [x for x, p in zip(inputs, [p for p in kernel.params if p[2] != kernelc_roles.PARAM_OUTPUT]) if p[2] == kernelc_roles.PARAM_INOUT]
+    digest = hashlib.sha256()
+    for r in results:
+        if r is not None:
+            digest.update(r.contiguous().reshape(-1).view(torch.uint8).cpu().numpy().tobytes())
+    return title, digest.hexdigest()[:16], None
+
+
+def run_some(jobs, policy, scale, queue):
+    """In a process of its own: one kernel where its time counts, several where only their bits do."""
+    import kernelc
+    session = kernelc.Session(compile_policy=policy, tuned=False, disk_cache=False) if scale == "small" else None
+    for job in jobs:
+        try:
+            queue.put((*(bits_of(job, session) if session else cold_of(job, policy)), None))
+        except BaseException as error:  # noqa: BLE001: reported
+            queue.put((job[0], None, None, f"{type(error).__name__}: {error}".split("\n")[0][:160]))
+    queue.close()
+    queue.join_thread()
     sys.stdout.flush()
     os._exit(0)
 
 
 def run_all(jobs, policy, scale, workers, limit):
+    """A row (title, value, parts, error) of each kernel that is begun within the limit."""
     context, rows, running, jobs = multiprocessing.get_context("fork"), [], [], list(jobs)
     queue = context.Queue()
     end = time.monotonic() + limit
     while jobs or running:
         jobs = jobs if time.monotonic() < end else []
         while jobs and len(running) < workers:
-            process = context.Process(target=run_one, args=(jobs.pop(0), policy, scale, queue))
+            some, jobs = (jobs[:TOGETHER], jobs[TOGETHER:]) if scale == "small" else (jobs[:1], jobs[1:])
+            process = context.Process(target=run_some, args=(some, policy, scale, queue))
             process.start()
             running.append(process)
         try:
@@ -175,6 +219,7 @@ def loads(count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="only kernels with one of these in their title")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--policies", nargs="+", default=["block", "tiered"])
     parser.add_argument("--jobs", type=int, default=4)
@@ -192,19 +237,24 @@ def main():
             os.environ["KERNELC_NVRTC_WORKER"] = "0"
         rows = run_all(workload(args.seed, "small"), "tiered" if args.first_plan else "block", "small", args.jobs, args.limit)
         with open(args.bits, "w") as f:
-            json.dump({title: error or digest for title, _, digest, error in rows}, f, indent=1, sort_keys=True)
+            json.dump({title: error or digest for title, digest, _, error in rows}, f, indent=1, sort_keys=True)
         print(f"{len(rows)} kernels, {sum(r[3] is not None for r in rows)} failed")
         return
-    tables = {policy: {r[0]: r for r in run_all(workload(args.seed, "full"), policy, "full", args.jobs, args.limit)} for policy in args.policies}
-    print(f"| kernel | {' | '.join(p + ' s' for p in args.policies)} |\n|---|{'--:|' * len(args.policies)}")
-    for title in tables[args.policies[0]]:
+    jobs = [job for job in workload(args.seed, "full") if not args.words or any(w in job[0] for w in args.words)]
+    tables = {policy: {r[0]: r for r in run_all(jobs, policy, "full", args.jobs, args.limit)} for policy in args.policies}
+    parts = ["to launchable", "first run", "from disk", "a run"]
+    columns = [f"{p} s" for p in args.policies] + [f"{part} ms" for part in parts]
+    print(f"| kernel | {' | '.join(columns)} |\n|---|{'--:|' * len(columns)}")
+    for title, first in tables[args.policies[0]].items():
         cells = [tables[p].get(title, (None,) * 4) for p in args.policies]
-        print(f"| {title} | {' | '.join(f'{c[1]:.3f}' if c[1] else str(c[3]) for c in cells)} |")
+        cells = [f"{c[1]:.3f}" if c[1] else str(c[3]) for c in cells] + [f"{first[2][part]:.1f}" if first[2] else "" for part in parts]
+        print(f"| {title} | {' | '.join(cells)} |")
     for kind in ("operators", "sequences"):
         for policy, rows in tables.items():
             values = [r[1] for r in rows.values() if r[1] and r[0].startswith("sequence") == (kind == "sequences")]
-            print(f"\n{kind}, {policy}: {len(values)} kernels, median {statistics.median(values):.3f} s, 95 % {quantile(values, 0.95):.3f} s, "
-                  f"most {max(values):.3f} s\n\n{histogram(values)}")
+            if values:
+                print(f"\n{kind}, {policy}: {len(values)} kernels, median {statistics.median(values):.3f} s, 95 % {quantile(values, 0.95):.3f} s, "
+                      f"most {max(values):.3f} s\n\n{histogram(values)}")
 
 
 if __name__ == "__main__":

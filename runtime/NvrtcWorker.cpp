@@ -85,6 +85,15 @@ bool readMessage(std::string *message) {
   return readExactly(message->data(), message->size());
 }
 
+/// A text takes tens of megabytes, in pieces that the heap would give back at once: the next text would have their pages cleared
+/// again, which under a hypervisor takes longer than compiling. An idle worker ends after a minute.
+void keepMemory() {
+  constexpr int kNever = 1 << 30, kStep = 16 << 20;
+  mallopt(M_MMAP_THRESHOLD, kNever);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+  mallopt(M_TOP_PAD, kStep);
+}
+
 /// CPU time counts from the process's start, so that the limit moves on with each text.
 void limitCpu(int64_t seconds) {
   rusage used{};
@@ -110,6 +119,7 @@ int main() {
   limit(RLIMIT_FSIZE, 0, 0);
   limit(RLIMIT_NOFILE, 64, 64);
   mallopt(M_ARENA_MAX, 1); // an arena a thread would take address space
+  keepMemory();
   std::set_new_handler([] { _exit(worker::kOutOfMemoryStatus); });
   startWatching();
   auto nvrtc = Nvrtc::load(); // before the limit of memory: its libraries are no part of the budget's purpose

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "test/runtime/CacheFixture.h"
 
@@ -153,6 +154,22 @@ TEST_F(CompileProcessTest, AWorkerIsKeptAndReplaced) {
   absl::StatusOr<Cubin> next = process.compileToCubin(kText, "copy.cu", "sm_90a");
   EXPECT_TRUE(next.ok()) << next.status();
   EXPECT_NE(process.idleWorkers(), first);
+}
+
+TEST_F(CompileProcessTest, AWarmWorkerKeepsItsMemory) {
+  CompileProcess process(worker);
+  // Pages that a worker was given so far: the tenth field of its state, the eighth behind its name.
+  auto pages = [&] {
+    std::string state = contents(absl::StrCat("/proc/", process.idleWorkers()[0], "/stat"));
+    std::vector<std::string> fields = absl::StrSplit(state.substr(state.rfind(')') + 2), ' ');
+    return std::stol(fields[7]);
+  };
+  std::string text = chain(150);
+  process.prepare();
+  ASSERT_TRUE(process.compileToCubin(text, "chain.cu", "sm_90a").ok());
+  const long first = pages();
+  ASSERT_TRUE(process.compileToCubin(text, "chain.cu", "sm_90a").ok());
+  EXPECT_LT(pages() - first, 1000) << "of " << first << " in the first text";
 }
 
 TEST_F(CompileProcessTest, AWorkerHasLimitsAndNothingOfTheParents) {

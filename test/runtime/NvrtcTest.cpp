@@ -58,6 +58,14 @@ TEST_F(NvrtcTest, KnowsItself) {
   EXPECT_THAT(nvrtc->architectures(), testing::Contains(90));
 }
 
+TEST_F(NvrtcTest, LeavesOutDeclarationsThatNoTextUses) {
+  if (nvrtc->version() < std::pair(13, 0))
+    GTEST_SKIP() << "NVRTC 12 may not know how";
+  auto c = nvrtc->compileToCubin("#ifndef __CUDACC_RTC_MINIMAL__\n#error all of them\n#endif\nextern \"C\" __global__ void kc_f() {}\n",
+                                 "f.cu", "sm_90a");
+  EXPECT_TRUE(c.ok()) << c.status();
+}
+
 TEST_F(NvrtcTest, CompilesToCubin) {
   auto c = nvrtc->compileToCubin("#line 7 \"copy.kc\"\n"
                                  "extern \"C\" __global__ void kc_copy(float *y, const float *x) { y[threadIdx.x] = x[threadIdx.x]; }\n",
