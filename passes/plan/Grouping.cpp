@@ -105,7 +105,7 @@ private:
       for (ArrayRef<int64_t> by : linear ? ArrayRef(linear->coefficients) : ArrayRef<SmallVector<int64_t>>()) {
         SmallVector<unsigned> digits =
             llvm::filter_to_vector(llvm::seq<unsigned>(0, reduce.getNumParallel()), [&](unsigned d) { return by[d] > 0; });
-        llvm::stable_sort(digits, [&](unsigned x, unsigned y) { return by[x] > by[y]; });
+        llvm::sort(digits, [&](unsigned x, unsigned y) { return std::pair(-by[x], x) < std::pair(-by[y], y); });
         for (auto [slow, fast] : llvm::zip(digits, llvm::drop_begin(digits, digits.empty() ? 0 : 1)))
           if (int64_t points = knownMax(reduce.getExtents().getResult(fast), facts_); points > 1 && by[slow] == by[fast] * points) {
             order.erase(llvm::find(order, fast));
