@@ -10,10 +10,12 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-/// A reduction that may stand anywhere before its readers: it reads parameters, and overwrites nothing.
+/// A reduction that may stand anywhere before its readers: it reads parameters, and overwrites nothing. (Products of few rows have launches
+/// beside each other.)
 ReduceOp findFree(Operation &op) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || findScan(reduce) || findGeneralContraction(reduce))
+  if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || findScan(reduce) || reduce->hasAttr(kStreamed) ||
+      findGeneralContraction(reduce))
     return {};
   bool isFree = true;
   reduce.walk([&](Operation *inner) {
