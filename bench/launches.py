@@ -6,11 +6,15 @@ Planned bytes are those of the tensors that launches take, once a launch: inputs
 NVRTC is needed. A size that is not given is not known to the planner; `--like` says what to count it as.
 
     launches.py KERNELC FILE.kc [--kernel NAME ..] [--set N=4096 ..] [--like M=64 ..] [--arch sm_90a]
+    launches.py KERNELC --list [launches.txt]     a table of the kernels that the file names, and what is planned otherwise than its pair
 """
 import argparse
 import json
+import os
+import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 
 _BITS = {"bool": 8, "i4": 4, "u4": 4, "f8e4m3": 8, "f8e5m2": 8, "f8e8m0": 8, "f16": 16, "bf16": 16}
@@ -94,15 +98,50 @@ def plan(kernelc, path, sets=(), like=None, arch="sm_90a", variant=None):
     return [_planned(k, like) for k in json.loads(done.stdout)["kernels"]]
 
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _only(path, kernel):
+    """The text of one kernel of a file whose kernels call none of each other."""
+    with open(path) as f:
+        text = f.read()
+    return re.search(rf"^def {kernel}\(.*?(?=^def |^#|\Z)", text, re.MULTILINE | re.DOTALL).group()
+
+
+def table(kernelc, path, arch):
+    """Plans what the lines of `path` name; how many are not planned like their pairs."""
+    seen, unlike = {}, 0
+    print("| kernel | sizes | launches | workspace, MB | planned, MB | |\n|---|---|--:|--:|--:|---|")
+    for line in open(path):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        file, (kernel, _, pair), sizes = words[0], words[1].partition("="), words[2:]
+        with tempfile.NamedTemporaryFile("w", suffix=".kc") as f:
+            f.write(_only(os.path.join(_HERE, "kernels", file), kernel))
+            f.flush()
+            [p] = plan(kernelc, f.name, sizes, {}, arch)
+        seen[kernel, tuple(sizes)] = p
+        like = seen.get((pair, tuple(sizes)))
+        differs = like and (len(like.launches) != len(p.launches) or abs(like.bytes - p.bytes) > 0.05 * like.bytes)
+        unlike += bool(differs)
+        says = f"unlike {pair}" if differs else f"as {pair}" if like else ""
+        print(f"| {kernel} | {' '.join(sizes)} | {len(p.launches)} | {p.workspace / 1e6:.3f} | {p.bytes / 1e6:.1f} | {says} |", flush=True)
+    return unlike
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kernelc")
-    parser.add_argument("file")
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--list", nargs="?", const=os.path.join(_HERE, "launches.txt"))
     parser.add_argument("--kernel", action="append", help="only these")
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, known at compile time")
     parser.add_argument("--like", action="append", default=[], help="NAME=VALUE, to count an unknown size as")
     parser.add_argument("--arch", default="sm_90a")
     args = parser.parse_args()
+    if args.list:
+        sys.exit(table(args.kernelc, args.list, args.arch))
     like = {s.split("=")[0]: int(s.split("=")[1]) for s in args.like}
     try:
         kernels = plan(args.kernelc, args.file, args.set, like, args.arch)

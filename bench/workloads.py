@@ -466,6 +466,24 @@ class Conv(Workload):
         return x.shape[0] * out * out * self.outputs * x.element_size()
 
 
+class PooledConv(Conv):
+    """The same, relu and the maximum of windows of 2 x 2: of a `let`, which is never in memory."""
+
+    def __init__(self, batch, channels, size, outputs, dtype="bf16"):
+        super().__init__(batch, channels, size, outputs, 3, 1, dtype)
+        self.name = f"conv pool {batch}x{channels}x{size}x{size} k{outputs} {dtype}"
+        self.text = f"""def conv_pool(x: {dtype}[N, H, W, C], w: {dtype}[O, 3, 3, C]) -> (y: {dtype}[N, H // 2, W // 2, O]) {{
+  let a[n, h, w_, o] = relu(sum[r, s, c](x.pad(0)[n, h + r - 1, w_ + s - 1, c] * w[o, r, s, c])) where h in 0:H, w_ in 0:W
+  y[n, h, w_, o] = max[u in 0:2, v in 0:2](a[n, 2 * h + u, 2 * w_ + v, o])
+}}"""
+
+    def torch(self, x, w):
+        return F.max_pool2d(F.relu(super().torch(x, w).permute(0, 3, 1, 2)), 2).permute(0, 2, 3, 1)
+
+    def output_bytes(self, x, w):
+        return super().output_bytes(x, w) // 4
+
+
 class Linear(Matmul):
     def __init__(self, m, n, k, dtype="bf16"):
         super().__init__(m, n, k, dtype, "nt")
@@ -1030,7 +1048,7 @@ WORKLOADS = [
     Linear(4096, 4096, 4096), *(LinearResidual(*shape) for shape in GEMM_SHAPES[:-1]),
     LinearStats(4096, 4096, 4096), LinearStats(8192, 8192, 8192),
     Conv(32, 64, 56, 64, 3, 1), Conv(32, 256, 14, 256, 3, 1), Conv(32, 128, 28, 128, 3, 2), Conv(32, 3, 224, 64, 7, 2),
-    Conv(32, 512, 7, 2048, 1, 1),
+    Conv(32, 512, 7, 2048, 1, 1), PooledConv(32, 64, 56, 128), PooledConv(32, 256, 28, 256), PooledConv(64, 64, 224, 64),
     *(Gemv(m, k, t, form) for m, k in GEMV_SHAPES for t in ("bf16", "f32") for form in ("n", "t")),
     *(Gemv(1024, 1024, "bf16", form, batch=64) for form in ("n", "t")),
     *(ThinMatmul(m, n, k, t, form) for m, n, k, t in THIN_SHAPES for form in ("nn", "nt")),

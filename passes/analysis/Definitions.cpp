@@ -106,9 +106,23 @@ static Value isInside(OpBuilder &b, ReadOp read, ValueRange subscripts) {
   return all;
 }
 
+/// Whether a statement reads one element of each of its tensor's rows (log-probabilities, each row's where its label is), or a number in
+/// place of one outside: no element is computed twice where it is read.
+static bool picksOfRows(ReadOp read) {
+  Operation *statement = read->getParentOp();
+  if (read.getBounds() != BoundsMode::Pad || !isDomainOp(statement))
+    return false;
+  llvm::BitVector rows(getExtents(statement).getNumResults());
+  for (auto [r, e] : llvm::enumerate(read.getMapOrIdentity().getResults()))
+    if (auto d = dyn_cast<AffineDimExpr>(e); d && isWithin(read, r, read.getOperands_()[d.getPosition()]))
+      rows.set(*findIndex(statement, read.getOperands_()[d.getPosition()]));
+  return rows.all();
+}
+
 ComputeOp findDefinition(ReadOp read) {
   auto producer = read.getTensor().getDefiningOp<ComputeOp>();
-  bool exists = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || isAtNearest(read);
+  bool exists = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || isAtNearest(read) ||
+                (producer && picksOfRows(read) && readsAtPoint(producer));
   return producer && exists && isDefinition(producer) && !producer->isAncestor(read) ? producer : ComputeOp();
 }
 
@@ -137,6 +151,7 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   IRMapping mapping;
   SmallVector<Value> subscripts, own;
   bool isEdge = read.getBounds() == BoundsMode::Edge || read.getBounds() == BoundsMode::Pad, byReads = isEdge && readsAtPoint(producer);
+  bool isPicked = byReads && !isAtNearest(read);
   for (auto [r, e] : llvm::enumerate(map.getResults())) {
     Value v = materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
     if (!v)
@@ -156,8 +171,14 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
     if (auto at = dyn_cast<ReadOp>(clone); at && byReads && llvm::any_of(at.getOperands_(), [&](Value v) {
                                              size_t r = llvm::find(subscripts, v) - subscripts.begin();
                                              return r < subscripts.size() && !isWithin(read, r, v);
-                                           }))
-      at.setBounds(BoundsMode::Edge);
+                                           })) {
+      at.setBounds(isPicked ? BoundsMode::Pad : BoundsMode::Edge);
+      if (isPicked) { // (there may be no nearest element)
+        OpBuilder::InsertionGuard guard(rewriter);
+        rewriter.setInsertionPoint(at);
+        at.getPaddingMutable().assign(arith::ConstantOp::create(rewriter, at.getLoc(), rewriter.getZeroAttr(at.getResult().getType())));
+      }
+    }
     // The name goes on with what is computed.
     if (StringAttr name = producer.getNameAttr();
         name && op.getResult(0) == named && !isa<ReadOp, arith::ConstantOp>(op) && cu::findName(op.getLoc()).empty())

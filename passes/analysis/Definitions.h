@@ -12,7 +12,7 @@ namespace kernelc::te {
 bool isDefinition(ComputeOp op);
 
 /// The definition whose element `read` reads, or null. The element has to exist; under `.edge` and `.pad` the nearest one has to, and
-/// the statement that reads has to be pointwise, not a reduction.
+/// the statement that reads has to be pointwise, not a reduction, or to read each row once.
 ComputeOp findDefinition(ReadOp read);
 
 /// Replaces `read` of a definition, and the equal reads of its block, by the definition's body at its subscripts. Fails,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/ThreadCode.h"
 
+#include "passes/tile/RoundMasks.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -181,6 +183,14 @@ SmallVector<Value> ThreadCode::coordinates(const Layout &layout, const OpenDigit
   return coords;
 }
 
+Value ThreadCode::registerCoordinate(const Layout &layout, const OpenDigits &open, int64_t dim, Location loc) {
+  Value sum;
+  for (const Digit &d : layout.reg)
+    if (Value v = d.dim == dim ? open.valueOf(d) : Value())
+      sum = add(sum, mul(v, d.stride, loc), named(indexName(dim) + "_in", loc));
+  return sum;
+}
+
 Value ThreadCode::isFirstReplica(const Layout &layout, Location loc) {
   Value all;
   auto visit = [&](const Digit &d, Value v) {
@@ -315,8 +325,17 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
     loc = cu::unnamed(loc);
     SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
     for (int64_t d : inside.getMask()) {
-      Value at = add(scalars.lookup(inside.getOffsets()[d]), coords[d], named(indexName(d), loc));
-      Value below = arith::CmpIOp::create(b, named("inside", loc), arith::CmpIPredicate::slt, at, expand(func.getExtent(d), {}, loc));
+      Value offset = scalars.lookup(inside.getOffsets()[d]), end = expand(func.getExtent(d), {}, loc), at;
+      if (isRoundOfProducts(inside->getParentOp())) {
+        // One number a round for all of a thread's points, which differ by constants.
+        Value first = add(offset, threadCoordinates(tile::getLayout(tileValue), rank, loc)[d], loc);
+        at = registerCoordinate(tile::getLayout(tileValue), open, d, loc);
+        end = arith::SubIOp::create(b, named(indexName(d) + "_room", loc), end, first);
+      } else {
+        at = add(offset, coords[d], named(indexName(d), loc));
+      }
+      at = at ? at : this->index(0, loc);
+      Value below = arith::CmpIOp::create(b, named("inside", loc), arith::CmpIPredicate::slt, at, end);
       v = v ? Value(arith::AndIOp::create(b, named("inside", loc), v, below)) : below;
     }
   }

@@ -103,6 +103,8 @@ public:
   llvm::SmallVector<mlir::Value> threadCoordinates(const tile::Layout &layout, int64_t rank, mlir::Location loc);
   /// threadCoordinates plus what the open register digits add.
   llvm::SmallVector<mlir::Value> coordinates(const tile::Layout &layout, const OpenDigits &open, int64_t rank, mlir::Location loc);
+  /// What the open digits of registers add to the coordinate along `dim`; null: nothing.
+  mlir::Value registerCoordinate(const tile::Layout &layout, const OpenDigits &open, int64_t dim, mlir::Location loc);
   /// Whether this thread is the first of those that hold the same elements; null
   /// when there is only one.
   mlir::Value isFirstReplica(const tile::Layout &layout, mlir::Location loc);

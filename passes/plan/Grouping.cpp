@@ -17,6 +17,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/LinearRead.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
 #include "passes/plan/Merging.h"
@@ -82,13 +83,37 @@ private:
     Group g;
     g.ops = {i};
     g.grid = getNumParallel(op);
-    for (auto [d, e] : llvm::enumerate(getExtents(op).getResults())) {
-      g.extents.push_back(e);
-      g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
+    SmallVector<int64_t> dims(getExtents(op).getNumResults());
+    for (unsigned d : orderOf(op)) {
+      dims[d] = g.extents.size();
+      addIndex(g, op, d);
     }
-    g.dims.push_back(llvm::to_vector(llvm::seq<int64_t>(0, g.extents.size())));
+    g.dims.push_back(std::move(dims));
     owner_[i] = groups_.size();
     groups_.push_back(std::move(g));
+  }
+
+  /// The dims of `op` as a launch has them. Digits of a subscript of what a product reads (`2 * h + u`) stand next to each other, slowest
+  /// first, as boxes of memory have them.
+  SmallVector<unsigned> orderOf(Operation *op) {
+    SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, getExtents(op).getNumResults()));
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (!reduce || !findGeneralContraction(reduce))
+      return order;
+    reduce->walk([&](ReadOp read) {
+      std::optional<LinearRead> linear = lineariseRead(reduce, read);
+      for (ArrayRef<int64_t> by : linear ? ArrayRef(linear->coefficients) : ArrayRef<SmallVector<int64_t>>()) {
+        SmallVector<unsigned> digits =
+            llvm::filter_to_vector(llvm::seq<unsigned>(0, reduce.getNumParallel()), [&](unsigned d) { return by[d] > 0; });
+        llvm::sort(digits, [&](unsigned x, unsigned y) { return std::pair(-by[x], x) < std::pair(-by[y], y); });
+        for (auto [slow, fast] : llvm::zip(digits, llvm::drop_begin(digits, digits.empty() ? 0 : 1)))
+          if (int64_t points = knownMax(reduce.getExtents().getResult(fast), facts_); points > 1 && by[slow] == by[fast] * points) {
+            order.erase(llvm::find(order, fast));
+            order.insert(std::next(llvm::find(order, slow)), fast);
+          }
+      }
+    });
+    return order;
   }
 
   /// A scan's block has rows from end to end: the grid is what is beside them.

@@ -13,6 +13,7 @@
 #include "passes/analysis/Memories.h"
 #include "passes/plan/Beside.h"
 #include "passes/plan/Scheduler.h"
+#include "passes/plan/StatementOrder.h"
 #include "passes/plan/VerifyPlan.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -308,6 +309,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       kernel.emitError() << "size-like has more entries than the kernel's " << kernel.getNumSizes() << " sizes";
       return signalPassFailure();
     }
+    gatherReductions(kernel);
     KernelPlan plan;
     plan.target = target;
     plan.sizeDiv.assign(kernel.getNumSizes(), 1);

@@ -142,8 +142,11 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     // A slot whose rows run along such an index has no place for another of its class.
     auto sharesTile = [&](unsigned d) { return w.inTile[dims[d]]; };
     auto isTiled = [&](unsigned d) { return !w.inTile[dims[d]] && tiled.tiles[dims[d]] > 1; };
-    if (findCutReduction(tiled) || (llvm::any_of(c.m, sharesTile) && llvm::any_of(c.m, isTiled)) ||
-        (llvm::any_of(c.n, sharesTile) && llvm::any_of(c.n, isTiled)))
+    auto isCrowded = [&](Value factor, ArrayRef<unsigned> own) {
+      ReadOp read = findOperandRead(factor);
+      return llvm::any_of(own, sharesTile) && llvm::any_of(own, isTiled) && (!read || runsAlong(read, own));
+    };
+    if (findCutReduction(tiled) || isCrowded(c.a, c.m) || isCrowded(c.b, c.n))
       continue;
     found = true;
     least = time;
@@ -385,6 +388,7 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
     return isa<ReturnOp>(user) || !llvm::is_contained(l.ops, llvm::find(ops_, user) - ops_.begin());
   };
   StoredBytes stored;
+  llvm::BitVector inTile = findInTile(l);
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
     for (OpResult result : ops_[ordinal]->getResults()) {
@@ -398,6 +402,9 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
       bool isReturned =
           llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
       bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
+      for (unsigned index : inTile.set_bits()) // of windows that are reduced in the tile there is one result
+        if (int64_t points = extentMax(l, index); points > 0 && !llvm::is_contained(l.dims[n], int64_t(index)))
+          bytes = llvm::divideCeil(bytes, points);
       (isBox ? stored.boxes : stored.turned) += bytes;
     }
   }
@@ -405,12 +412,16 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
 }
 
 bool Scheduler::walksTwice(const LaunchPlan &l) {
-  auto isRead = [&](Operation *user) {
-    return isa<ReadOp>(user) && llvm::is_contained(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin());
-  };
-  for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (!reducedInTile(l, n).empty() && llvm::any_of(ops_[ordinal]->getResult(0).getUsers(), isRead))
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    SmallVector<int64_t> reduced = reducedInTile(l, n);
+    auto needsTile = [&](Operation *user) { // (not what is computed from the reduced values alone)
+      const int64_t *member = isa<ReadOp>(user) ? llvm::find(l.ops, llvm::find(ops_, user->getParentOp()) - ops_.begin()) : l.ops.end();
+      return member != l.ops.end() &&
+             llvm::any_of(reduced, [&](int64_t index) { return llvm::is_contained(l.dims[member - l.ops.begin()], index); });
+    };
+    if (!reduced.empty() && llvm::any_of(ops_[ordinal]->getResult(0).getUsers(), needsTile))
       return true;
+  }
   return false;
 }
 

@@ -47,10 +47,17 @@ public:
   }
 
 private:
-  /// Products of warpgroups come in boxes of memory, which digits of rows would not be.
-  bool isOffWarpgroups(ReduceOp op) {
-    std::optional<Contraction> c = findContraction(op);
-    return findGeneralContraction(op) && !(c && target_.wgmma && findWarpgroupForm(*c));
+  /// Whether a unit takes the product by windows of `reader`. Products of warpgroups come in boxes of memory, where a window's points are
+  /// digits of rows; tiles, which are powers of two, have those of such windows.
+  bool takesWindows(ReduceOp product, ReduceOp reader) {
+    if (!findGeneralContraction(product))
+      return false;
+    std::optional<Contraction> c = findContraction(product);
+    return !(c && target_.wgmma && findWarpgroupForm(*c)) ||
+           llvm::all_of(llvm::seq(reader.getNumParallel(), reader.getNumDims()), [&](unsigned d) {
+             auto points = dyn_cast<AffineConstantExpr>(reader.getExtents().getResult(d));
+             return points && llvm::isPowerOf2_64(points.getValue());
+           });
   }
 
   static bool isPlain(ReduceOp op) {
@@ -74,7 +81,7 @@ private:
   /// Each index of `product` over the dims of its only reader, if those are windows that do not overlap.
   std::optional<SmallVector<AffineExpr>> findWindows(ReduceOp product) {
     ReduceOp reader = isPlain(product) ? findReader(product) : ReduceOp();
-    if (!reader || !isPlain(reader) || !isOffWarpgroups(product) || findGeneralContraction(reader))
+    if (!reader || !isPlain(reader) || !takesWindows(product, reader) || findGeneralContraction(reader))
       return std::nullopt;
     ReadOp read = cast<ReadOp>(*product->getUsers().begin());
     SmallVector<AffineExpr> dims, places;

@@ -437,8 +437,8 @@ def TeReaderWindows : Pass<"te-reader-windows", "::kernelc::te::KernelOp"> {
     product stood there: the product gets the reader's indices, `2 * h + u` becomes h and u. Then tiles have whole windows, which they
     reduce (te-plan), and no result of the product goes to memory. Results that no window has are not computed.
 
-    Taken are products off warpgroups (boxes of tensor copies have no digits of rows) that one reduction reads, at one place, over at
-    most 64 points a window.
+    Taken are products that one reduction reads, at one place, over at most 64 points a window. Products of warpgroups come in boxes of
+    memory: of these, a window's points are digits of a box's rows, so that each index has a power of two of them.
 
     *Runs behind `te-share-reductions`, before `te-simplify` brings the subscripts into maps again, because* products are looked for
     behind it.

@@ -11,12 +11,15 @@ namespace {
 
 /// The largest step that a tensor map takes (cuTensorMapEncodeTiled, elementStrides).
 constexpr int64_t kLargestStep = 8;
+/// And elements that a box has along one of its dims.
+constexpr int64_t kLongestSide = 256;
 /// Copies that one thread starts for a tile.
 constexpr int64_t kMostPieces = 16;
 
 /// One dim of the map: the tensor's elements that it follows, and which launch index walks it.
 struct MapDim {
-  int64_t index = -1; ///< -1: none
+  int64_t index = -1; ///< -1: none; of digits the slowest
+  int64_t last = -1;  ///< of digits the fastest, else the same
   AffineExpr start, window, stride;
   int64_t size = 1, step = 1;
 };
@@ -34,7 +37,9 @@ private:
     return false;
   }
   bool takeSubscript(int64_t r, AffineExpr stride);
+  bool areDigits(int64_t r, SmallVectorImpl<int64_t> &followed);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
+  bool takeDigits(int64_t r, AffineExpr stride, ArrayRef<int64_t> digits);
   bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
   /// Points of index `d` that follow each other in memory.
   int64_t pointsOf(int64_t d) const { return d == pieces_.along ? pieces_.points : read_.box[d]; }
@@ -102,7 +107,23 @@ bool BoxFinder::takeSubscript(int64_t r, AffineExpr stride) {
   }
   if (followed.size() > 1 && llvm::any_of(followed, [&](int64_t d) { return shared_[d] > 1; }))
     return no("an index that shares elements stands in a subscript with another");
-  return followed.size() > 1 ? takeWindows(r, stride, followed) : takePlain(r, stride, followed.empty() ? -1 : followed[0]);
+  if (followed.size() <= 1)
+    return takePlain(r, stride, followed.empty() ? -1 : followed[0]);
+  return areDigits(r, followed) ? takeDigits(r, stride, followed) : takeWindows(r, stride, followed);
+}
+
+/// Whether the box's points of `followed`, which are put in order, slowest first, are all elements between the first and the last: `2 * h +
+/// u` where it has both u.
+bool BoxFinder::areDigits(int64_t r, SmallVectorImpl<int64_t> &followed) {
+  AffineExpr e = read_.map.getResult(r);
+  llvm::stable_sort(followed, [&](int64_t x, int64_t y) { return *te::linearCoefficient(e, x) > *te::linearCoefficient(e, y); });
+  int64_t next = *te::linearCoefficient(e, followed.back());
+  for (int64_t d : llvm::reverse(followed)) {
+    if (d == pieces_.along || (read_.reduced[d] && isRagged(d)) || *te::linearCoefficient(e, d) != next)
+      return false;
+    next *= read_.box[d];
+  }
+  return r + 1 < int64_t(read_.map.getNumResults()) && next <= kLongestSide;
 }
 
 bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
@@ -140,7 +161,19 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
       return no("the end of a reduced index moves with other indices");
     extent = end;
   }
-  dims_.push_back({d, e, extent, stride, d < 0 ? 1 : pointsOf(d), step});
+  dims_.push_back({d, d, e, extent, stride, d < 0 ? 1 : pointsOf(d), step});
+  return true;
+}
+
+/// One dim of the map for all digits.
+bool BoxFinder::takeDigits(int64_t r, AffineExpr stride, ArrayRef<int64_t> digits) {
+  AffineExpr e = read_.map.getResult(r);
+  int64_t step = *te::linearCoefficient(e, digits.back()), points = 1;
+  if (step > kLargestStep)
+    return no("a subscript goes in steps of more than 8");
+  for (int64_t d : digits)
+    points *= read_.box[d];
+  dims_.push_back({digits.front(), digits.back(), e, read_.shape.getResult(r), stride, points, step});
   return true;
 }
 
@@ -161,7 +194,7 @@ bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> foll
     return no("elements of a row are not neighbours");
   for (int64_t d : order)
     dims_.push_back(
-        {d, getAffineDimExpr(d, e.getContext()), read_.extents.getResult(d), stride * *te::linearCoefficient(e, d), read_.box[d], 1});
+        {d, d, getAffineDimExpr(d, e.getContext()), read_.extents.getResult(d), stride * *te::linearCoefficient(e, d), read_.box[d], 1});
   return true;
 }
 
@@ -211,7 +244,7 @@ std::optional<Box> BoxFinder::find() {
   int64_t before = read_.box.size();
   for (const MapDim &d : llvm::drop_begin(dims_))
     if (d.index >= 0) {
-      if (d.index > before)
+      if (d.last > before)
         return refuse("the indices stand in another order than in the tensor");
       before = d.index;
     }
@@ -246,7 +279,7 @@ std::optional<Box> BoxFinder::find() {
   b.sizes[0] = slot.width;
   b.swizzleBytes = slot.swizzleBytes;
   for (auto [size, step] : llvm::zip(b.sizes, b.steps))
-    if ((size - 1) * step + 1 > 256)
+    if ((size - 1) * step + 1 > kLongestSide)
       return refuse("a box is longer than 256");
   return b;
 }

@@ -8,7 +8,8 @@
 // A subscript may be data, if it is the same throughout the box, or throughout pieces of it (pages of a table): a copy for each.
 //
 // The map has a dim per subscript; where a subscript is a sum of several tiled indices, `2 * q + s`,
-// a dim for each, with strides twice and once the tensor's: windows of the tensor that overlap.
+// a dim for each, with strides twice and once the tensor's: windows of the tensor that overlap. Where they do not, because
+// the box has s as often as q steps on, they are digits of one dim.
 #pragma once
 
 #include <optional>

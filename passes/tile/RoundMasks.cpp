@@ -29,6 +29,11 @@ void foldTrue(Value condition) {
   condition.replaceAllUsesWith(always);
 }
 
+bool isRoundOfProducts(Operation *op) {
+  auto loop = dyn_cast_or_null<scf::ForOp>(op);
+  return loop && loop->getParentOfType<tile::FuncOp>().getUnit() == "wgmma" && llvm::range_size(loop.getBody()->getOps<tile::DotOp>()) > 1;
+}
+
 void dropDead(scf::ForOp loop) {
   // From the end on: what only asked for others goes first.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))

@@ -56,8 +56,8 @@ public:
   void run() {
     if (!dot_ || dot_.getN().empty())
       return;
-    // All are cut along the product's last column index: they have the same parts. Registers of every thread run along it.
-    parts_.dim = dot_.getN().back();
+    // All are cut along one column index: they have the same parts. Registers of every thread run along it.
+    parts_.dim = lastStored();
     int64_t extent = dot_.getResult().getType().getDimSize(parts_.dim);
     parts_.extent =
         std::max(std::gcd<int64_t, int64_t>(func_.getPart(), extent), std::min<int64_t>(16, extent)); // both sides are whole parts
@@ -84,6 +84,20 @@ public:
 
 private:
   static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
+
+  /// The product's last column index, or where a store's results have been reduced over that (windows within the tile), the last that they
+  /// have.
+  int64_t lastStored() {
+    int64_t last = dot_.getN().back();
+    func_.walk([&](StoreOp store) {
+      llvm::SmallPtrSet<Operation *, 16> seen;
+      auto isKept = [&](int64_t d) { return typeOf(store).getDimSize(d) > 1; };
+      auto kept = llvm::find_if(llvm::reverse(dot_.getN()), isKept);
+      if (kept != dot_.getN().rend() && !isKept(last) && findProduct(store.getValue(), seen))
+        last = *kept;
+    });
+    return last;
+  }
 
   /// Whether `v` is computed from the product, beside it, and has all of its columns.
   bool isCut(Value v) {
@@ -232,15 +246,18 @@ private:
     DotWaitOp wait = findProduct(store.getValue(), seen);
     if (!wait || wait->getBlock() != store->getBlock())
       return false;
-    if (dot_.getN().back() != dim && dot_.getM().back() != dim)
+    if (parts_.dim != dim && dot_.getM().back() != dim)
       return false;
     RankedTensorType type = typeOf(store);
     int64_t bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
     return hasEachPart() && bytes > 0 && columns > 1 && columns % parts_.extent == 0;
   }
 
-  /// Whether the store has all results of the product's tile.
-  bool isWhole(StoreOp store) { return typeOf(store).getNumElements() == pointsAlong(dot_.getM()) * pointsAlong(dot_.getN()); }
+  /// Whether the store has all rows of the product's tile, and of its columns all that windows have left.
+  bool isWhole(StoreOp store) {
+    ArrayRef<int64_t> shape = typeOf(store).getShape(), ofProduct = dot_.getResult().getType().getShape();
+    return pointsOf(shape, dot_.getM()) == pointsAlong(dot_.getM()) && shape[parts_.dim] == ofProduct[parts_.dim];
+  }
 
   /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
   bool isBox(StoreOp store) {
@@ -248,7 +265,7 @@ private:
     int64_t dim = contiguousOf(store), bytes = type.getElementTypeBitWidth() / 8;
     // Warpgroups store their own rows: whole panels of rows that run along memory, else an even
     // share of the slot's slowest index, in whole periods of the swizzle.
-    int64_t groups = func_.getWarps() / 4, rows = pointsAlong(dot_.getM()), shared = sharedDim();
+    int64_t groups = func_.getWarps() / 4, rows = pointsOf(type.getShape(), dot_.getM()), shared = sharedDim();
     if (shared == dim && groups > 1) {
       if (type.getDimSize(dim) != rows || rows / groups * bytes % 128)
         return false;
