@@ -122,6 +122,10 @@ bool Sema::checkLet(const Statement &s) {
                                << s.target << "[" << exampleIndices(s.subscripts.size()) << "]: " << name(value->type) << " = ..'";
       return false;
     }
+    if (!core.conditions.empty()) {
+      diags.error(core.conditions.front()->loc) << "a 'let' that reads itself takes no conditions; choose by 'a if c else b'";
+      return false;
+    }
     if (!requirementsAreKnown || !inferRanges(core) || !giveDims(core, t) || !checkBounds(core) || !makeRecurrence(core))
       return false;
   } else if (!restrictLet(core, t) || !finishStatement(core) || !giveDims(core, t)) {

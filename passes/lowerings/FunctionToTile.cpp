@@ -111,7 +111,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     Operation *op = ops_[ordinal];
     op->walk([&](Operation *inner) {
       for (Value v : inner->getOperands())
-        if ((isa<RankedTensorType>(v.getType()) && !isMember(v)) ||
+        if ((isa<RankedTensorType>(v.getType()) && !isMember(v) && !findRecurrence(v)) ||
             (isa<BlockArgument>(v) && cast<BlockArgument>(v).getOwner() == &kernel_.getBlock()))
           add(v);
     });

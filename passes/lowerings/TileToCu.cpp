@@ -2,6 +2,7 @@
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 
+#include "ir/cu/StepBarrier.h"
 #include "ir/te/ScheduleLoc.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
@@ -197,7 +198,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     if (func_.getUnit() == "wgmma" && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
       cu::ProxyFenceOp::create(b_, op->getLoc());
   } else if (isa<BarrierOp>(op)) {
-    cu::SyncOp::create(b_, op->getLoc());
+    auto sync = cu::SyncOp::create(b_, op->getLoc());
+    if (Attribute isStep = op->getAttr(cu::kStepAttr))
+      sync->setAttr(cu::kStepAttr, isStep);
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {
