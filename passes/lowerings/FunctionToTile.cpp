@@ -66,7 +66,7 @@ bool LaunchEmitter::isStored(Value v) {
       return true;
     while (!isDomainOp(user) || user->getParentOp() != kernel_)
       user = user->getParentOp();
-    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || user->getOperands().size();
+    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || llvm::is_contained(user->getOperands(), v);
   });
 }
 

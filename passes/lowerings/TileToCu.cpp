@@ -6,6 +6,7 @@
 #include "ir/te/ScheduleLoc.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
+#include "passes/lowerings/Tables.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -26,6 +27,7 @@ LogicalResult FunctionLowering::run() {
   makeKernel();
   arriveForClusterReduce(c_);
   openTallies(c_);
+  openTables(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
   closeTallies(c_);
