@@ -56,6 +56,7 @@ private:
   bool restrictLet(CoreStatement &core, Tensor &t);
   /// The dims of a let: those that its statement's indices have.
   bool giveDims(const CoreStatement &core, Tensor &t);
+  mlir::AffineExpr largestOf(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> vars);
   bool checkAssign(const Statement &s);
   bool checkAssignTarget(const Statement &s, Tensor *t);
   bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
