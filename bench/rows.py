@@ -33,7 +33,7 @@ ROWS = [
     (14, "fused optimiser", [G + "adam.kc"], "works, a call a tensor", None),
     (15, "LoRA, SwiGLU, QKV with rotary", ["bench/kernels/chains.kc", G + "rotary.kc"], "works", ("gated 1.12 × torch.compile", "docs/lab/2026-11-26-cascades.md", "gated 4096×4096×11008 | 964 | 1082 (torch.compile) | 1.12")),
     (16, "vision", [G + "pixel_shuffle.kc", G + "resize.kc", G + "shifted_windows.kc"], "works", None),
-    (17, "erasure coding", [G + "erasure.kc"], "works; speed open", None),
+    (17, "erasure coding", [G + "erasure.kc", "bench/kernels/erasure.kc"], "works", ("10 + 4 by tables 0.72 of a copy, by a schedule", "docs/lab/2026-11-26-scans-3.md", "tables of words, tile l 4096, k 1 | 1.07 G | 312")),
     (18, "semirings", [G + "shortest_paths.kc", "bench/kernels/semirings.kc"], "works", ("min-plus 4096³ 0.49 of a product, 0.5 is the bound", "docs/lab/2026-11-25-planner.md", "| min_plus | 4096 | 5338 | 0.49")),
     (19, "dynamic shapes", ["examples/linear.kc"], "works: variants by guard", None),
     (20, "streams, graphs, pools", [], "runtime: no allocation on the launch path", ("0 calls", "docs/lab/2026-11-22-host.md", "no allocation on the launch path | 0 calls")),

@@ -268,6 +268,8 @@ void BoundsChecker::checkDefined(Node *n, const BoundsContext &c, Prover &prover
 
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
+  if (n->readsOwn)
+    ownReads.push_back({n, proverFor(c, true), c.path});
   for (Node *s : n->ops) {
     Prover own = prover; // what one access proves, another does not know: their order must not matter
     if (!s->affine || !checkDivisors(s->affine, own))
@@ -400,6 +402,7 @@ bool Sema::checkBounds(CoreStatement &core) {
     checker.checkWrite(&left, hard);
   }
   checker.check(core.value, c);
+  core.ownReads = std::move(checker.ownReads);
   return checker.ok && addGuards(checker.guards);
 }
 

@@ -52,6 +52,7 @@ public:
   void assumeIn(BoundsContext &c, Node *condition) { addHypotheses(condition, false, c); }
   bool ok = true;
   std::vector<Guard> guards; ///< what was not proved of subscripts by data
+  std::vector<OwnRead> ownReads;
 
 private:
   /// Whether a guard may be needed below `n`: conditions around it then count that say nothing to a proof.

@@ -191,6 +191,19 @@ struct ScatterForm {
   bool anyOrder = false; ///< order(any)
 };
 
+/// A read of what its own statement defines, and what holds where its value matters.
+struct OwnRead {
+  Node *read = nullptr;
+  Prover known;
+  llvm::SmallVector<std::pair<Node *, bool>, 0> path; ///< the conditions around it, true where they have to fail
+};
+
+/// The order in which a statement defines its elements that reads what it has defined itself.
+struct OrderForm {
+  llvm::SmallVector<IndexVar *> free;                     ///< that all reads keep
+  llvm::SmallVector<std::pair<IndexVar *, int64_t>> rest; ///< the others, and how often a step counts each
+};
+
 /// A checked statement.
 struct CoreStatement {
   Loc loc;
@@ -206,6 +219,8 @@ struct CoreStatement {
   bool completed = false; ///< a later statement writes what this one leaves
   Node *fill = nullptr;   ///< what elements start at that no statement has written
   std::optional<ScatterForm> scatter;
+  std::vector<OwnRead> ownReads;
+  std::optional<OrderForm> order; ///< of a recurrence that is no fold along an index
 };
 
 struct Requirement {

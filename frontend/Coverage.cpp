@@ -402,7 +402,10 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
     d << sep << kernel.sizes[i] << " = " << int64_t(sample[rank + i]);
     sep = ", ";
   }
-  d << "; add a statement for them, or make '" << t->name << "' an 'inout' parameter";
+  if (t->kind == Tensor::Let)
+    d << "; a 'let' is defined by one statement";
+  else
+    d << "; add a statement for them, or make '" << t->name << "' an 'inout' parameter";
 }
 
 void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
@@ -425,8 +428,10 @@ void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {
     }
     // (a reducing assignment that is no scatter has been found to)
     if (!s->reduceAssign && !s->scatter && !s->whole && !isInjective(*s)) {
-      diags.error(s->loc) << "the left side is not proved to name each element of '" << t->name << "' at most once; if it does, write '"
-                          << t->name << ".unique[..] = ..'; to combine what meets, '" << t->name << "[..] += ..'";
+      auto d = diags.error(s->loc);
+      d << "the left side is not proved to name each element of '" << t->name << "' at most once";
+      if (t->kind != Tensor::Let)
+        d << "; if it does, write '" << t->name << ".unique[..] = ..'; to combine what meets, '" << t->name << "[..] += ..'";
       ok = false;
     }
   }
@@ -461,6 +466,12 @@ bool Sema::checkCoverage() {
     }
     checker.check(t, list);
   }
+  for (CoreStatement &s : statements) // of which an index of the tensor is made of several
+    if (s.isLet && !llvm::all_of(s.subscripts, [](Node *n) { return isa_and_nonnull<AffineDimExpr>(n->affine); })) {
+      s.whole = false;
+      CoreStatement *own = &s;
+      checker.check(s.target, own);
+    }
   return diags.numErrors() == before;
 }
 

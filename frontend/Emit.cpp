@@ -244,6 +244,8 @@ void KernelEmitter::emitStatement(const CoreStatement &s) {
     folds.clear(); // what they read may be written
   if (s.scatter)
     return emitScatter(s);
+  if (s.order)
+    return emitRecurrence(s);
   Tensor *t = s.target;
   Node *value = s.value;
   SmallVector<IndexVar *> vars(s.vars);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checked kernels to te. Trusts Sema: everything here is in range, typed and in
-// bounds. Split by concern: Emit.cpp (kernel and statements), EmitRegion.cpp and
+// bounds. Split by concern: Emit.cpp (kernel and statements), EmitFold.cpp and EmitRecurrence.cpp, EmitRegion.cpp and
 // EmitScalar.cpp (the bodies of the domain ops).
 #pragma once
 
@@ -30,12 +30,24 @@ public:
   mlir::Value emitIndex(Node *n); ///< an index-typed value
   /// What is stored as `from` as `to` stores it.
   mlir::Value emitConverted(mlir::Value v, ElementType from, ElementType to, mlir::Location loc);
+  /// Reads of the tensor that the statement itself defines stay where it is defined already: where `holds`, or everywhere where that is
+  /// null, and the conditions around them do.
+  void guardOwn(llvm::ArrayRef<OwnRead> reads, mlir::Value holds) {
+    ownReads = reads;
+    ownHolds = holds;
+  }
+  /// Whether `e` of each constraint is at least 0, or 0; null where there are none.
+  mlir::Value emitConstraints(llvm::ArrayRef<Constraint> constraints, mlir::Location loc);
+  /// `v` is what te gives for a reduction.
+  void bindReduction(Node *n, mlir::Value v) { done[n] = emitIdentity(n, v); }
 
 private:
   // EmitRegion.cpp: control, indices, reads
   mlir::Value emitNode(Node *n, mlir::Value first);
   mlir::Value emitAffine(mlir::AffineExpr e, mlir::Location loc);
   mlir::Value emitRead(Node *n);
+  /// Whether a read of the statement's own tensor matters; null: always.
+  mlir::Value emitOwnGuard(Node *n);
   mlir::Value readReduction(Node *n);
   mlir::Value emitParam(Node *n);
   /// Result `number` of the op that a reduction has become, at the indices that are there.
@@ -62,6 +74,9 @@ private:
   const Reductions &reductions;
   llvm::DenseMap<Node *, mlir::Value> done, doneIndex;
 
+  llvm::ArrayRef<OwnRead> ownReads;
+  mlir::Value ownHolds;
+
 public:
   llvm::ArrayRef<mlir::Value> params; ///< of a reducer's body
 };
@@ -84,6 +99,10 @@ private:
   /// The same of a reducer of the program: an op with a result per field.
   te::FoldOp emitFold(Node *reduce, llvm::ArrayRef<IndexVar *> outer, llvm::StringRef name);
   void fillCombine(te::FoldOp op, Node *reduce);
+  // EmitRecurrence.cpp
+  void emitRecurrence(const CoreStatement &s);
+  IndexVar *makeStep(const OrderForm &order, llvm::SmallVectorImpl<IndexVar *> &beside);
+  static std::string sequenceText(const CoreStatement &s, const OrderForm &order);
   /// What a domain op is made of, beside the values that its region computes.
   struct DomainParts {
     llvm::SmallVector<Constraint> affine; ///< conditions for its integer set

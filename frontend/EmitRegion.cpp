@@ -204,9 +204,18 @@ Value RegionEmitter::emitRead(Node *n) {
   Value padding = n->padding ? emitStored(n->padding, n->tensor->element) : Value();
   SmallVector<Value> operands;
   AffineMapAttr map;
-  if (n->regionSubscripts) {
+  te::BoundsMode bounds = n->bounds;
+  Value holds = n->readsOwn ? emitOwnGuard(n) : Value();
+  if (n->regionSubscripts || holds) {
     for (Node *s : n->ops)
       operands.push_back(emitIndex(s));
+    if (holds) { // else it may not be defined yet: outside nothing is read
+      operands[0] = arith::SelectOp::create(builder, loc, holds, operands[0], indexConstant(-1, loc));
+      Type element = cast<RankedTensorType>(n->tensor->value.getType()).getElementType();
+      if (!padding)
+        padding = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
+      bounds = te::BoundsMode::Pad;
+    }
   } else {
     SmallVector<IndexVar *> used;
     for (Node *s : n->ops)
@@ -231,8 +240,39 @@ Value RegionEmitter::emitRead(Node *n) {
   }
   auto type = cast<RankedTensorType>(n->tensor->value.getType());
   Value v = te::ReadOp::create(builder, loc, type.getElementType(), n->tensor->value, operands, map,
-                               te::BoundsModeAttr::get(builder.getContext(), n->bounds), padding);
+                               te::BoundsModeAttr::get(builder.getContext(), bounds), padding);
   return emitWiden(v, n->tensor->element, n->type, loc);
+}
+
+Value RegionEmitter::emitOwnGuard(Node *n) {
+  Location loc = parent.location(n->loc);
+  auto both = [&](Value a, Value b) { return a && b ? arith::AndIOp::create(builder, loc, a, b).getResult() : a ? a : b; };
+  Value any;
+  for (const OwnRead &read : ownReads) { // once for each place in the text
+    if (read.read != n)
+      continue;
+    Value all;
+    for (auto [condition, fails] : read.path) {
+      Value holds = emit(condition);
+      if (fails)
+        holds = arith::XOrIOp::create(builder, loc, holds, arith::ConstantIntOp::create(builder, loc, 1, 1));
+      all = both(all, holds);
+    }
+    if (!all)
+      return ownHolds;
+    any = any ? arith::OrIOp::create(builder, loc, any, all).getResult() : all;
+  }
+  return both(ownHolds, any);
+}
+
+Value RegionEmitter::emitConstraints(ArrayRef<Constraint> constraints, Location loc) {
+  Value all;
+  for (const Constraint &c : constraints) {
+    auto predicate = c.isEq ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, emitAffine(c.expr, loc), indexConstant(0, loc));
+    all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
+  }
+  return all;
 }
 
 Value RegionEmitter::readReduction(Node *n) {

@@ -88,9 +88,14 @@ void RangeSolver::collect() {
     for (auto &[s, dim] : n->views)
       if (s->affine)
         right.push_back({s->affine, dim, n});
-    if (n->kind == Node::Read && n->views.empty() && !n->readsOwn)
+    // (What reads its own statement's tensor says nothing of that one's indices.)
+    auto isReduced = [&](Node *s) {
+      auto d = dyn_cast_or_null<AffineDimExpr>(s->affine);
+      return d && llvm::none_of(core.vars, [&](IndexVar *v) { return v->id == d.getPosition(); });
+    };
+    if (n->kind == Node::Read && n->views.empty())
       for (auto [i, s] : llvm::enumerate(n->ops))
-        if (s->affine)
+        if (s->affine && (!n->readsOwn || (i < n->tensor->dims.size() && n->tensor->dims[i] && isReduced(s))))
           right.push_back({s->affine, n->tensor->dims[i], n});
   };
   walk(core.value, visit);

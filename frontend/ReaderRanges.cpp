@@ -167,6 +167,8 @@ private:
 AffineExpr Sema::extentFromReaders(const Statement &let, size_t position) {
   auto isNumber = [&](StringRef name) { return elab.sizeIndex.contains(name) || elab.constValues.contains(name); };
   SmallVector<AffineExpr> extents;
+  if (llvm::any_of(let.subscripts, [](const Expr *sub) { return sub->kind != Expr::Name; }))
+    return {}; // a subscript of the readers is no index of it
   for (Expr *end : ReaderRanges(*kernel.def, grouped, isNumber).endsOf(let, position)) {
     Node *n = elab.elaborate(end, elab.openStatement());
     bool isKnown = n && n->affine;

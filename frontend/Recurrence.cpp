@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Recurrences: statements that read what they have defined themselves, a fixed number of steps before. See Sema.h.
+// Recurrences: statements that read what they have defined themselves, a fixed number of steps before along one index. Others are
+// computed in an order of their points (Order.cpp). See Sema.h.
 //
 //   h[i, t] = a[i, t] * h.pad(0)[i, t - 1] + b[i, t]
 //
@@ -18,8 +19,7 @@ constexpr int64_t kMostSteps = 16; ///< back that a statement may read
 
 class RecurrenceMaker {
 public:
-  RecurrenceMaker(Diagnostics &diags, Kernel &kernel, Elaborator &elab, CoreStatement &core)
-      : diags_(diags), kernel_(kernel), elab_(elab), core_(core), own_(core.target) {}
+  RecurrenceMaker(Kernel &kernel, Elaborator &elab, CoreStatement &core) : kernel_(kernel), elab_(elab), core_(core), own_(core.target) {}
 
   /// Whether the right side reads the tensor that the statement defines.
   bool isOne() {
@@ -28,14 +28,11 @@ public:
     return found;
   }
 
-  /// Replaces the statement's value; false after an error.
+  /// Whether all it reads of itself is a fixed number of steps before, along one index.
+  bool isFold() { return core_.conditions.empty() && findSteps(); }
+
+  /// Replaces the statement's value by such a fold; false after an error.
   bool run(ElementType element, StringRef into) {
-    if (!findSteps())
-      return false;
-    if (!core_.conditions.empty()) {
-      diags_.error(core_.loc) << "a recurrence takes ranges behind 'where', and no conditions; choose by 'a if c else b'";
-      return false;
-    }
     form_ = &kernel_.reducers.emplace_back();
     form_->def = kernel_.def;
     return makeAffine(element) || makeSteps(element, into);
@@ -184,29 +181,14 @@ private:
     return p;
   }
 
-  bool refuse(Node *read, const llvm::Twine &why) {
-    diags_.error(read->loc) << "'" << own_->name << "' is read where its own statement defines it, and " << why
-                            << "; a recurrence reads a fixed number of steps before one index, as in '" << own_->name << "["
-                            << exampleIndices(own_->dims.size() > 1 ? own_->dims.size() - 1 : 0) << (own_->dims.size() > 1 ? ", " : "")
-                            << "t - 1]' for '.. t]'";
-    return false;
-  }
-
   /// How many steps before its own element a read goes, for each; along which index, and in which direction.
   bool findSteps() {
     bool ok = true;
     walk(core_.value, [&](Node *n) {
-      if (!ok || !isOwn(n)) {
-        if (ok && n->kind == Node::Reduce)
-          for (Node *o : n->ops)
-            walk(o, [&](Node *inner) { ok = ok && (!isOwn(inner) || refuse(inner, "within a reduction")); });
-        return;
-      }
-      if (n->bounds != te::BoundsMode::InBounds && n->bounds != te::BoundsMode::Pad) {
-        ok = refuse(n, "by a bounds form other than '.pad(v)'");
-        return;
-      }
-      ok = findStep(n);
+      if (n->kind == Node::Reduce)
+        ok = ok && !containsOwn(n);
+      else if (ok && isOwn(n))
+        ok = (n->bounds == te::BoundsMode::InBounds || n->bounds == te::BoundsMode::Pad) && findStep(n);
     });
     return ok;
   }
@@ -220,33 +202,22 @@ private:
         gap = simplifyAffineExpr(left->affine - right->affine, kernel_.indices.size(), kernel_.sizes.size());
       auto number = dyn_cast_or_null<AffineConstantExpr>(gap);
       if (!number)
-        return refuse(n, "no fixed number of steps before it");
+        return false;
       if (number.getValue() == 0)
         continue;
       auto index = dyn_cast<AffineDimExpr>(left->affine);
       if (!index || along)
-        return refuse(n, along ? "along two indices" : "along no index of its own");
+        return false;
       along = &kernel_.indices[index.getPosition()];
       step = number.getValue();
     }
-    if (!along) {
-      auto d = diags_.error(n->loc);
-      if (own_->kind == Tensor::Output)
-        d << "output '" << own_->name << "' is read before its statements have defined it; name what they need with 'let', or declare '"
-          << own_->name << "' an 'inout' parameter to read what memory holds";
-      else
-        d << "'" << own_->name << "' is read at the very element that its 'let' defines";
+    if (!along || (along_ && (along_ != along || isReverse_ != (step < 0))))
       return false;
-    }
-    if (along_ && (along_ != along || isReverse_ != (step < 0)))
-      return refuse(n, along_ != along ? "along another index than elsewhere" : "both before and behind");
     along_ = along;
     isReverse_ = step < 0;
     lags_[n] = std::abs(step);
-    if (lags_[n] > kMostSteps)
-      return refuse(n, "more than " + llvm::Twine(kMostSteps) + " steps before it");
     steps_ = std::max(steps_, lags_[n]);
-    return true;
+    return lags_[n] <= kMostSteps;
   }
 
   bool containsOwn(Node *root) {
@@ -324,7 +295,6 @@ private:
     read->padding = number(0, read->type);
   }
 
-  Diagnostics &diags_;
   Kernel &kernel_;
   Elaborator &elab_;
   CoreStatement &core_;
@@ -341,11 +311,11 @@ private:
 
 } // namespace
 
-bool Sema::readsOwn(CoreStatement &core) { return RecurrenceMaker(diags, kernel, elab, core).isOne(); }
+bool Sema::readsOwn(CoreStatement &core) { return RecurrenceMaker(kernel, elab, core).isOne(); }
 
 bool Sema::makeRecurrence(CoreStatement &core) {
-  Tensor *t = core.target;
-  return RecurrenceMaker(diags, kernel, elab, core).run(t->element, ("'" + t->name + "'").str());
+  RecurrenceMaker maker(kernel, elab, core);
+  return maker.isFold() ? maker.run(core.target->element, ("'" + core.target->name + "'").str()) : orderPoints(core);
 }
 
 } // namespace kernelc::frontend

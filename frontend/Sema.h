@@ -57,6 +57,7 @@ private:
   bool restrictLet(CoreStatement &core, Tensor &t);
   /// The dims of a let: those that its statement's indices have.
   bool giveDims(const CoreStatement &core, Tensor &t);
+  mlir::AffineExpr largestOf(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> vars);
   bool checkAssign(const Statement &s);
   bool checkAssignTarget(const Statement &s, Tensor *t);
   bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
@@ -76,8 +77,13 @@ private:
   // Recurrence.cpp
   /// Whether a statement reads what it defines itself.
   bool readsOwn(CoreStatement &core);
-  /// Makes a fold along an index of such a statement, whose ranges are known and whose accesses are proved; false after an error.
+  /// Makes a fold along an index of such a statement, whose ranges are known and whose accesses are proved, or orders its points; false
+  /// after an error.
   bool makeRecurrence(CoreStatement &core);
+
+  // Order.cpp
+  /// Finds the order in which such a statement defines its elements, where it is no such fold; false after an error.
+  bool orderPoints(CoreStatement &core);
 
   // Scatter.cpp
   /// Whether the points of a statement may choose their element, or meet in one.

@@ -58,8 +58,11 @@ bool Sema::checkLet(const Statement &s) {
     return false;
   }
   Scope *scope = elab.openStatement();
+  bool isSplit = false; // an index of the tensor is made of several ones of the statement
   for (const Expr *sub : s.subscripts)
-    if (sub->kind != Expr::Name || scope->find(sub->text)) {
+    if (sub->kind != Expr::Name) {
+      isSplit = true;
+    } else if (scope->find(sub->text)) {
       diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
       return false;
     } else if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
@@ -96,6 +99,12 @@ bool Sema::checkLet(const Statement &s) {
     elab.tensors[s.target] = &t;
     return value && defineTuple(core, t, value);
   }
+  if (isSplit && !core.conditions.empty()) {
+    diags.error(core.conditions.front()->loc)
+        << "a 'let' whose subscripts are no index names takes ranges behind 'where', and no conditions";
+    elab.tensors[s.target] = &t;
+    return false;
+  }
   if (!s.type.name.empty()) {
     auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
     if (!element) {
@@ -121,6 +130,10 @@ bool Sema::checkLet(const Statement &s) {
     if (s.type.name.empty() && t.element != likelyElement(assigned, s.target)) {
       diags.error(s.targetLoc) << "'" << s.target << "' reads itself and is of " << name(value->type) << "; give it its type, as in 'let "
                                << s.target << "[" << exampleIndices(s.subscripts.size()) << "]: " << name(value->type) << " = ..'";
+      return false;
+    }
+    if (!core.conditions.empty()) {
+      diags.error(core.conditions.front()->loc) << "a 'let' that reads itself takes no conditions; choose by 'a if c else b'";
       return false;
     }
     if (!requirementsAreKnown || !inferRanges(core) || !giveDims(core, t) || !checkBounds(core) || !makeRecurrence(core))
@@ -207,7 +220,37 @@ bool Sema::defineTuple(CoreStatement &core, Tensor &t, Node *value) {
   return true;
 }
 
+/// The largest value of a subscript, a sum of indices with numbers or sizes before them; null for others.
+AffineExpr Sema::largestOf(AffineExpr e, ArrayRef<IndexVar *> vars) {
+  auto simplify = [&](AffineExpr x) { return simplifyAffineExpr(x, kernel.indices.size(), kernel.sizes.size()); };
+  for (IndexVar *v : vars) {
+    AffineExpr d = getAffineDimExpr(v->id, e.getContext());
+    if (!e.isFunctionOfDim(v->id))
+      continue;
+    AffineExpr at0 = e.replace(d, getAffineConstantExpr(0, e.getContext())), at1 = e.replace(d, getAffineConstantExpr(1, e.getContext()));
+    AffineExpr step = simplify(at1 - at0);
+    bool isLinear = simplify(at0 + step * d - e) == getAffineConstantExpr(0, e.getContext());
+    if (!isLinear || llvm::any_of(vars, [&](IndexVar *w) { return step.isFunctionOfDim(w->id); }) || !Prover(prover).proves(step))
+      return {};
+    e = at0 + step * (v->hi() - 1);
+  }
+  return e;
+}
+
 bool Sema::giveDims(const CoreStatement &core, Tensor &t) {
+  auto isName = [](Node *n) { return isa_and_nonnull<AffineDimExpr>(n->affine); };
+  if (!llvm::all_of(core.subscripts, isName)) {
+    for (Node *n : core.subscripts) {
+      AffineExpr largest = n->affine ? largestOf(n->affine, core.vars) : AffineExpr();
+      if (!largest) {
+        diags.error(n->loc)
+            << "a subscript of a 'let' is an index, or a sum of indices with numbers or sizes before them, as in '4 * i + j'";
+        return false;
+      }
+      t.dims.push_back(simplifyAffineExpr(largest + 1, kernel.indices.size(), kernel.sizes.size()));
+    }
+    return true;
+  }
   for (IndexVar *v : core.vars) {
     if (v->lo != getAffineConstantExpr(0, context())) {
       diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)

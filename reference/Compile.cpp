@@ -66,6 +66,9 @@ public:
       Value result = op.getResult(0);
       int slot = addSlot(result, nameOf(&op), te::getTensorShape(result));
       fixBits(slot, result.getType());
+      if (auto recurrence = dyn_cast<te::RecurrenceOp>(op))
+        for (Region &region : recurrence->getRegions())
+          slotOf[region.front().getArguments().back()] = slot;
       if (Value init = te::findInit(&op); init && init.getDefiningOp() && init.hasOneUse())
         program.slots[slot].sharesWith = slotOf.lookup(init);
     }
@@ -175,6 +178,8 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
     if (partial && !partial.getInit() &&
         (partial.getPartial() || partial.getCondition() || partial.getYield().getCondition() || partial.getOutMap()))
       step->fill = true; // with zeros: nothing may depend on what memory held
+    if (auto recurrence = dyn_cast<te::RecurrenceOp>(op); recurrence && !recurrence.getInit() && recurrence.getPartial())
+      step->fill = true;
     builder.program.steps.push_back(std::move(*step));
     ops.push_back(&op);
   }

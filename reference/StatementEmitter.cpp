@@ -9,6 +9,7 @@
 #include "reference/FoldEmitter.h"
 #include "reference/LoopNest.h"
 #include "reference/NarrowFloats.h"
+#include "reference/RecurrenceEmitter.h"
 #include "reference/ReducePlan.h"
 #include "reference/ScatterEmitter.h"
 #include "reference/SizeExprs.h"
@@ -411,6 +412,8 @@ template <typename OpT> void describe(OpT op, const Program &program, const llvm
   step.operations = std::distance(op.getBlock().begin(), op.getBlock().end());
   if constexpr (std::is_same_v<OpT, te::ScatterOp>)
     step.outDims.assign(op.getShape().getNumResults(), -1);
+  else if constexpr (std::is_same_v<OpT, te::RecurrenceOp>)
+    step.outDims.assign(op.getResultShape().getNumResults(), -1); // each element may need all others
   else
     for (AffineExpr e : op.getOutMapOrIdentity().getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(e);
@@ -472,6 +475,8 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     describe(reduce, program, slotOf, step);
   else if (auto fold = dyn_cast<te::FoldOp>(op))
     describe(fold, program, slotOf, step);
+  else if (auto recurrence = dyn_cast<te::RecurrenceOp>(op))
+    describe(recurrence, program, slotOf, step);
   else if (auto scatter = dyn_cast<te::ScatterOp>(op))
     describe(scatter, program, slotOf, step);
   else
@@ -498,6 +503,8 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     status = emitter.compute(compute, begin, end, step);
   else if (auto scatter = dyn_cast<te::ScatterOp>(op))
     status = emitScatter(b, env, scatter, out, number, step);
+  else if (auto recurrence = dyn_cast<te::RecurrenceOp>(op))
+    status = emitRecurrence(b, env, recurrence, out, number, begin, end, step);
   else if (auto fold = dyn_cast<te::FoldOp>(op))
     status = emitFold(b, env, fold, out, number, begin, end, step);
   else if (std::optional<te::Scan> scan = te::findScanOf(op))

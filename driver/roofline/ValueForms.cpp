@@ -119,8 +119,12 @@ int ValueForms::tensor(Value v) {
   if (auto it = tensors_.find(v); it != tensors_.end())
     return it->second;
   Operation *op = v.getDefiningOp();
+  if (te::RecurrenceOp own = te::findRecurrence(v))
+    return tensors_[v] = tensor(own.getResult());
   if (!op)
     return tensors_[v] = number(absl::StrCat("argument ", cast<BlockArgument>(v).getArgNumber()));
+  if (isa<te::RecurrenceOp>(op)) // like no other
+    return tensors_[v] = number(absl::StrCat("recurrence ", address(op)));
   std::string key = op->getName().getStringRef().str() + " ";
   for (NamedAttribute a : op->getAttrs())
     if (a.getName() != "name" && a.getName() != "indices")

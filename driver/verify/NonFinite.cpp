@@ -140,6 +140,8 @@ Value copyOf(te::KernelOp kernel, Value result) {
 bool holdsFloats(Value tensor) { return isa<FloatType>(cast<RankedTensorType>(tensor.getType()).getElementType()); }
 
 std::string nameOf(Value tensor, te::KernelOp kernel) {
+  if (te::RecurrenceOp own = te::findRecurrence(tensor))
+    return own.getName().value_or("the statement's value").str();
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<StringAttr>(kernel.getArgNames()[arg.getArgNumber()]).getValue().str();
   auto name = tensor.getDefiningOp()->getAttrOfType<StringAttr>("name");

@@ -111,6 +111,8 @@ LogicalResult verifyParameters(KernelOp kernel) {
 } // namespace
 
 bool isTensorOf(KernelOp kernel, Value tensor) {
+  if (RecurrenceOp own = findRecurrence(tensor))
+    return own->getParentOp() == kernel && tensor == tensor.getParentBlock()->getArguments().back();
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return arg.getOwner()->getParentOp() == kernel;
   return isDomainOp(tensor.getDefiningOp());

@@ -214,6 +214,7 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
 
 include "ir/te/TeCascade.td"
 include "ir/te/TeFold.td"
+include "ir/te/TeRecurrence.td"
 include "ir/te/TeScatter.td"
 
 def Te_YieldOp : Te_Op<"yield", [Terminator, Pure, AttrSizedOperandSegments]> {

@@ -72,15 +72,22 @@ void replaceSizes(KernelOp kernel, ArrayRef<AffineExpr> by, unsigned symbols) {
 }
 
 AffineMap getTensorShape(Value tensor) {
+  if (RecurrenceOp own = findRecurrence(tensor))
+    return own.getResultShape();
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return cast<KernelOp>(arg.getOwner()->getParentOp()).getArgShape(arg.getArgNumber());
   return llvm::TypeSwitch<Operation *, AffineMap>(tensor.getDefiningOp())
-      .Case<ComputeOp, FoldOp, ReduceOp, ScatterOp>([](auto op) { return op.getResultShape(); })
+      .Case<ComputeOp, FoldOp, RecurrenceOp, ReduceOp, ScatterOp>([](auto op) { return op.getResultShape(); })
       .Case<CascadeOp>([&](CascadeOp op) { return op.getResultShape(cast<OpResult>(tensor).getResultNumber()); })
       .Default([](Operation *) { return AffineMap(); });
 }
 
-bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, FoldOp, ScatterOp>(op); }
+bool isDomainOp(Operation *op) { return isa<ComputeOp, ReduceOp, CascadeOp, FoldOp, RecurrenceOp, ScatterOp>(op); }
+
+RecurrenceOp findRecurrence(Value self) {
+  auto arg = dyn_cast<BlockArgument>(self);
+  return arg ? dyn_cast_or_null<RecurrenceOp>(arg.getOwner()->getParentOp()) : RecurrenceOp();
+}
 
 SmallVector<unsigned> getResultDims(Value result) {
   Operation *op = result.getDefiningOp();
@@ -105,6 +112,8 @@ template <typename F> auto onDomainOp(Operation *op, F f) {
     return f(cascade);
   if (auto fold = dyn_cast<FoldOp>(op))
     return f(fold);
+  if (auto recurrence = dyn_cast<RecurrenceOp>(op))
+    return f(recurrence);
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return f(scatter);
   return f(cast<ReduceOp>(op));
@@ -126,6 +135,8 @@ std::optional<IntegerSet> getCondition(Operation *op) {
 Value findInit(Operation *op) {
   if (auto compute = dyn_cast_or_null<ComputeOp>(op))
     return compute.getInit();
+  if (auto recurrence = dyn_cast_or_null<RecurrenceOp>(op))
+    return recurrence.getInit();
   if (auto scatter = dyn_cast_or_null<ScatterOp>(op))
     return scatter.getInit();
   auto reduce = dyn_cast_or_null<ReduceOp>(op);
@@ -142,6 +153,8 @@ std::optional<unsigned> findIndex(Operation *op, Value v) {
   }
   if (auto fold = dyn_cast<FoldOp>(op))
     indices = arg.getOwner()->getParent() == &fold.getElement() ? fold.getNumDims() : 0;
+  if (auto recurrence = dyn_cast<RecurrenceOp>(op))
+    indices = recurrence.getNumDims();
   return arg.getArgNumber() < indices ? std::optional(arg.getArgNumber()) : std::nullopt;
 }
 YieldOp getYield(Operation *op) {

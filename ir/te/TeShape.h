@@ -24,8 +24,11 @@ mlir::AffineMap getTensorShape(mlir::Value tensor);
 /// Writes `by` for the kernel's sizes, in every map and set of it; those then have `symbols` symbols.
 void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned symbols);
 
-/// True for the ops that define tensors over a domain (compute, reduce, cascade, fold, scatter).
+/// True for the ops that define tensors over a domain (compute, reduce, cascade, fold, recurrence, scatter).
 bool isDomainOp(mlir::Operation *op);
+
+/// The recurrence in whose bodies `self` is its own result, as far as that is defined; null for other tensors.
+RecurrenceOp findRecurrence(mlir::Value self);
 
 /// The parallel dims of the op that gives `result` of which the result has one each.
 llvm::SmallVector<unsigned> getResultDims(mlir::Value result);

@@ -19,6 +19,8 @@ AffineMap outMapOf(Operation *statement) {
     return compute.getOutMapOrIdentity();
   if (auto reduce = dyn_cast<ReduceOp>(statement))
     return reduce.getOutMapOrIdentity();
+  if (auto recurrence = dyn_cast<RecurrenceOp>(statement))
+    return recurrence.getOutMapOrIdentity();
   return AffineMap::getMultiDimIdentityMap(getNumParallel(statement), statement->getContext());
 }
 

@@ -39,6 +39,10 @@ Places placeTensors(KernelOp kernel) {
         Value init = findInit(op);
         source[v] = init ? source.lookup(init) : -1 - workspaces++;
       }
+  for (Operation *op : getDomainOps(kernel))
+    if (auto recurrence = dyn_cast<RecurrenceOp>(op))
+      for (Region &region : recurrence->getRegions())
+        source[region.front().getArguments().back()] = source.lookup(recurrence.getResult());
   return places;
 }
 

@@ -90,6 +90,8 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
 }
 
 int64_t findParam(Value tensor) {
+  if (RecurrenceOp own = findRecurrence(tensor))
+    return findParam(own.getResult());
   if (auto arg = dyn_cast<BlockArgument>(tensor))
     return arg.getArgNumber();
   KernelOp kernel = getKernel(tensor.getDefiningOp());

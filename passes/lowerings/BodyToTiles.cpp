@@ -129,11 +129,18 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();
   llvm::BitVector bound(n);
-  Value onData = te::getYield(op_).getCondition();
+  // What is reduced in a recurrence has a range and a condition of its own.
+  auto recurrence = dyn_cast<te::RecurrenceOp>(op_);
+  unsigned region = read->getParentRegion()->getRegionNumber();
+  bool isTerm = recurrence && region > 0;
+  Value onData = isTerm ? recurrence.getTermYield(region - 1).getCondition() : te::getYield(op_).getCondition();
   if (onData)
     collectCompared(op_, onData, bound);
-  if (std::optional<IntegerSet> set = te::getCondition(op_))
-    for (AffineExpr e : set->getConstraints())
+  std::optional<IntegerSet> own;
+  if (isTerm)
+    own = recurrence.getRange(region - 1);
+  for (const std::optional<IntegerSet> &set : {te::getCondition(op_), own})
+    for (AffineExpr e : set ? set->getConstraints() : ArrayRef<AffineExpr>())
       te::collectDims(e, bound);
   // A subscript of no index is proved for a domain that has points; a tile is read whether there are any.
   auto isPositive = [](AffineExpr e) {

@@ -66,7 +66,7 @@ bool LaunchEmitter::isStored(Value v) {
       return true;
     while (!isDomainOp(user) || user->getParentOp() != kernel_)
       user = user->getParentOp();
-    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || user->getOperands().size();
+    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || llvm::is_contained(user->getOperands(), v);
   });
 }
 
@@ -111,7 +111,7 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     Operation *op = ops_[ordinal];
     op->walk([&](Operation *inner) {
       for (Value v : inner->getOperands())
-        if ((isa<RankedTensorType>(v.getType()) && !isMember(v)) ||
+        if ((isa<RankedTensorType>(v.getType()) && !isMember(v) && !findRecurrence(v)) ||
             (isa<BlockArgument>(v) && cast<BlockArgument>(v).getOwner() == &kernel_.getBlock()))
           add(v);
     });

@@ -183,6 +183,12 @@ private:
   Values combineTiles(te::FoldOp op, mlir::ValueRange state, mlir::ValueRange element, llvm::ArrayRef<int64_t> shape);
   /// Keeps the results for readers, and stores those that are wanted.
   void keepFold(te::FoldOp op, mlir::ValueRange state, llvm::ArrayRef<int64_t> kept, BodyToTiles &body);
+  // RecurrenceToTile.cpp
+  mlir::LogicalResult emitRecurrence(te::RecurrenceOp op, llvm::ArrayRef<int64_t> dims);
+  /// The points of the current tiles. Fails after a diagnostic.
+  mlir::LogicalResult definePoints(te::RecurrenceOp op, llvm::ArrayRef<int64_t> dims, mlir::Location loc);
+  /// What its term k comes to there; null after a diagnostic.
+  mlir::Value reduceSoFar(te::RecurrenceOp op, unsigned k, llvm::ArrayRef<int64_t> dims, mlir::Location loc);
   // ReduceToTile.cpp
   /// Continues from an init, keeps the value for readers, stores it if wanted.
   mlir::LogicalResult finishReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value result, BodyToTiles &shaper);

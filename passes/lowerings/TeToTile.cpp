@@ -51,11 +51,12 @@ LogicalResult LaunchEmitter::emitStatement(size_t member) {
   Operation *op = ops_[l_.ops[member]];
   ArrayRef<int64_t> dims = l_.dims[member];
   madeAlong_ = findMissingIndices(l_, member, ops_);
-  return isa<ComputeOp>(op)   ? emitCompute(cast<ComputeOp>(op), dims)
-         : isa<CascadeOp>(op) ? emitCascade(cast<CascadeOp>(op), dims)
-         : isa<FoldOp>(op)    ? emitFold(cast<FoldOp>(op), dims)
-         : isa<ScatterOp>(op) ? emitScatter(cast<ScatterOp>(op), dims)
-                              : emitReduce(cast<ReduceOp>(op), dims);
+  return isa<ComputeOp>(op)      ? emitCompute(cast<ComputeOp>(op), dims)
+         : isa<CascadeOp>(op)    ? emitCascade(cast<CascadeOp>(op), dims)
+         : isa<FoldOp>(op)       ? emitFold(cast<FoldOp>(op), dims)
+         : isa<RecurrenceOp>(op) ? emitRecurrence(cast<RecurrenceOp>(op), dims)
+         : isa<ScatterOp>(op)    ? emitScatter(cast<ScatterOp>(op), dims)
+                                 : emitReduce(cast<ReduceOp>(op), dims);
 }
 
 bool LaunchEmitter::isStraight() {

@@ -2,9 +2,11 @@
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 
+#include "ir/cu/StepBarrier.h"
 #include "ir/te/ScheduleLoc.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
+#include "passes/lowerings/Tables.h"
 #include "support/Target.h"
 
 using namespace mlir;
@@ -25,6 +27,7 @@ LogicalResult FunctionLowering::run() {
   makeKernel();
   arriveForClusterReduce(c_);
   openTallies(c_);
+  openTables(c_);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
   closeTallies(c_);
@@ -198,7 +201,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     if (func_.getUnit() == "wgmma" && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
       cu::ProxyFenceOp::create(b_, op->getLoc());
   } else if (isa<BarrierOp>(op)) {
-    cu::SyncOp::create(b_, op->getLoc());
+    auto sync = cu::SyncOp::create(b_, op->getLoc());
+    if (Attribute isStep = op->getAttr(cu::kStepAttr))
+      sync->setAttr(cu::kStepAttr, isStep);
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {

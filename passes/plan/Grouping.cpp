@@ -80,9 +80,10 @@ private:
     Operation *op = ops_[i];
     if (std::optional<Scan> scan = findScanOf(op))
       return startScan(i, *scan);
+    auto recurrence = dyn_cast<RecurrenceOp>(op);
     Group g;
     g.ops = {i};
-    g.grid = getNumParallel(op);
+    g.grid = recurrence ? unsigned(recurrence.getFree()) : getNumParallel(op); // (a block walks all that needs an order)
     SmallVector<int64_t> dims(getExtents(op).getNumResults());
     for (unsigned d : orderOf(op)) {
       dims[d] = g.extents.size();
@@ -162,9 +163,9 @@ private:
 
   bool join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     Operation *op = ops_[i];
-    if (findScanOf(op) || isa<FoldOp>(op))
-      return false;
     Group &g = groups_[candidate];
+    if (findScanOf(op) || isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
+      return false;
     if (g.isReverse)
       return joinScan(i, candidate, reads);
     if (auto reader = dyn_cast<ReduceOp>(op))

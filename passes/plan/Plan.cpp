@@ -67,6 +67,8 @@ bool Scheduler::schedule(LaunchPlan &l) {
       remark(ops_[ordinal]) << text.getValue();
   if (auto fold = dyn_cast<FoldOp>(ops_[l.ops.front()]))
     return scheduleFold(l, fold), true;
+  if (auto recurrence = dyn_cast<RecurrenceOp>(ops_[l.ops.front()]))
+    return scheduleRecurrence(l, recurrence), true;
   if (scheduleBehindFew(l))
     return true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))

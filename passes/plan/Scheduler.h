@@ -95,6 +95,9 @@ private:
   /// A thread for each result, which takes in its points one by one: tiles have one of each index off the grid.
   void schedulePointByPoint(LaunchPlan &l, int64_t contiguous);
 
+  // RecurrencePlan.cpp
+  void scheduleRecurrence(LaunchPlan &l, RecurrenceOp op);
+
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
   /// Long code for each point (kPointwise): a point a thread.

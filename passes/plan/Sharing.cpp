@@ -157,7 +157,7 @@ bool standsAlone(Operation *op) {
     return c && !continues(c) && getExtents(c).getResults() == getExtents(op).getResults().take_front(getNumParallel(op)) &&
            isBetween(c, op, isOutput);
   };
-  return !isa<FoldOp>(op) && !continues(op) && !updatesInputs(getKernel(op)) &&
+  return !isa<FoldOp, RecurrenceOp>(op) && !continues(op) && !updatesInputs(getKernel(op)) &&
          isBetween(op, nullptr, [&](Operation *user) { return isOutput(user) || isPointwise(user); });
 }
 
@@ -176,6 +176,8 @@ std::string whyNotShared(KernelOp kernel, const LaunchPlan &launch, int64_t inde
       return "a statement continues from earlier values";
     if (isa<FoldOp>(op))
       return "blocks of a cluster do not combine by a reducer of the program";
+    if (isa<RecurrenceOp>(op))
+      return "a recurrence's steps are one block's";
     if (auto r = dyn_cast<ReduceOp>(op); r && findGeneralContraction(r))
       return "its product takes all of a sum in one block";
     if (isa<ComputeOp>(op)) {

@@ -50,6 +50,8 @@ SmallVector<AffineExpr> targetOf(Operation *statement) {
     out = c.getOutMap();
   if (auto r = dyn_cast<ReduceOp>(statement))
     out = r.getOutMap();
+  if (auto r = dyn_cast<RecurrenceOp>(statement))
+    out = r.getOutMap();
   if (out)
     return llvm::map_to_vector(out->getResults(),
                                [&](AffineExpr e) { return simplifyAffineExpr(e, out->getNumDims(), out->getNumSymbols()); });
@@ -97,6 +99,7 @@ private:
   void placeStatements();
   void joinMemories();
   LogicalResult verifyStatement(Operation *op);
+  LogicalResult verifySteps(RecurrenceOp op);
   LogicalResult verifyMemberRead(Operation *op, ReadOp read);
   LogicalResult verifyMemoryRead(Operation *op, ReadOp read);
   LogicalResult verifyWriter(Operation *op);
@@ -175,7 +178,11 @@ bool Verifier::isOneTile(const LaunchPlan &l, int64_t index) {
 LogicalResult Verifier::verifyStatement(Operation *op) {
   SmallVector<ReadOp> reads;
   op->walk([&](ReadOp read) { reads.push_back(read); });
+  if (auto recurrence = dyn_cast<RecurrenceOp>(op); recurrence && failed(verifySteps(recurrence)))
+    return failure();
   for (ReadOp read : reads) {
+    if (findRecurrence(read.getTensor())) // by steps, in order
+      continue;
     Operation *producer = read.getTensor().getDefiningOp();
     bool isMember = producer && at_[producer].launch == at_[op].launch;
     if (failed(isMember ? verifyMemberRead(op, read) : verifyMemoryRead(op, read)))
@@ -189,6 +196,17 @@ LogicalResult Verifier::verifyStatement(Operation *op) {
         return wrong(op) << nameOf(op) << " goes on from memory that " << nameOf(writer) << " has overwritten";
   }
   return isLeftInMemory(op) ? verifyWriter(op) : success();
+}
+
+/// A block has all steps of its systems, and takes them one by one.
+LogicalResult Verifier::verifySteps(RecurrenceOp op) {
+  const LaunchPlan &l = launchOf(op);
+  ArrayRef<int64_t> own = at_[op].dims.take_front(op.getNumParallel()).drop_front(op.getFree());
+  if (l.ops.size() != 1 || llvm::any_of(own, [&](int64_t index) { return llvm::is_contained(l.grid, index) || index == sharedIndex(l); }))
+    return wrong(op) << nameOf(op) << " reads what other blocks may not have defined";
+  if (l.tiles[own.front()] != 1)
+    return wrong(op) << nameOf(op) << " has tiles of " << l.tiles[own.front()] << " steps, which need each other";
+  return success();
 }
 
 /// What another member of the launch makes is read from the registers that hold it: at its own point, and all of the tile is there.

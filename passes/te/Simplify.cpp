@@ -74,13 +74,36 @@ bool isLargeWindow(te::ReadOp read, te::ComputeOp producer) {
   return points * int64_t(llvm::range_size(producer.getBlock().getOps<te::ReadOp>())) > kLargestWindow;
 }
 
+/// Operations from which an element of a table is loaded rather than computed once more. A load by data from a table in the first
+/// cache takes about as long as eight operations of integers do.
+constexpr int64_t kTableWork = 8;
+/// Elements along an index that data chooses, up to which it is one: it stays in that cache.
+constexpr int64_t kLargestTable = 65536;
+
+/// Whether `read` is of a table: data says which of its elements, there are few along the index that it chooses, and each takes work.
+bool isOfTable(te::ReadOp read, te::ComputeOp producer) {
+  int64_t work = llvm::count_if(producer.getBlock(), [](Operation &op) {
+    return !isa<arith::ConstantOp, te::ReadOp, te::SizeOp>(op) && op.getNumResults() == 1 && !op.getResult(0).getType().isIndex();
+  });
+  if (work < kTableWork)
+    return false;
+  AffineMap map = read.getMapOrIdentity();
+  for (auto [r, e] : llvm::enumerate(map.getResults()))
+    for (auto [n, v] : llvm::enumerate(read.getOperands_())) {
+      auto extent = dyn_cast<AffineConstantExpr>(producer.getExtents().getResult(r));
+      if (e.isFunctionOfDim(n) && te::readsData(v) && extent && extent.getValue() <= kLargestTable)
+        return true;
+    }
+  return false;
+}
+
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
   InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     te::ComputeOp producer = te::findDefinition(read);
-    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) ||
+    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) || isOfTable(read, producer) ||
         int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
     return te::inlineRead(rewriter, read);

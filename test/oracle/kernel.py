@@ -327,6 +327,8 @@ class Call:
         if own:  # a recurrence
             tensor.data, points = new, []
             for at in _points(outer):
+                if not all(check(at) for check in checks):
+                    continue
                 points.append(([*at.items()], _flat(places, at, tensor)))
                 counts[points[-1][1]] += 1
             in_order(evaluate, [p for p, _ in points], lambda n, v: new.__setitem__(points[n][1], v))
@@ -391,15 +393,20 @@ def _flat(places, at, tensor):
 
 
 def in_order(evaluate, points, define):
-    """Defines all points, each when what it reads is there: from the first on, or from the last."""
-    for numbers in (range(len(points)), range(len(points) - 1, -1, -1)):
-        try:
-            for n in numbers:
-                define(n, evaluate(dict(points[n])))
-            return
-        except KcError:
-            if numbers.step < 0:
-                raise
+    """Defines all points, each when what it reads is there: there and back, until all are."""
+    left = list(range(len(points)))
+    while left:
+        waiting = []
+        for n in left:
+            try:
+                value = evaluate(dict(points[n]))
+            except KcError:
+                waiting.append(n)
+                continue
+            define(n, value)
+        if len(waiting) == len(left):
+            evaluate(dict(points[left[0]]))  # says what is not there
+        left = waiting[::-1]
 
 
 def _folded(reducer, terms, functions):

@@ -110,3 +110,34 @@ def recurrences(b):
         value = f"h[{here}]"
     cast = f"{kind}({value})" if kind == "f16" and form == "let" else value
     b.say(f"{y}[{here}] = {cast}")
+
+
+def orders(b):
+    """Elements computed from earlier ones in an order of several indices, from sums of what is there, in a triangle, or with the rest
+    defined by another statement."""
+    kind = b.pick("f32", "f32", "i32", "u32", "i64")
+    b.size("M"), b.size("N")
+    half = "0.25 * " if TYPES[kind].kind == "float" else ""
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    form = b.pick("solve", "solve", "table", "table", "states", "triangle", "end")
+    if form == "solve":  # one system, or several beside each other
+        extra = ["N"] * b.integer(0, 1)
+        l, x, y = b.tensor(kind, ["M", "M"], pool=pool), b.tensor(kind, ["M", *extra], pool=pool), b.tensor(kind, ["M", *extra], "out")
+        n, order = ", n" * len(extra), b.pick("j < i", "j > i", "0 <= j < i")
+        return b.say(f"{y}[i{n}] = {x}[i{n}] - {half}sum[j, {order}]({l}[i, j] * {y}[j{n}])")
+    x, y = b.tensor(kind, ["M", "N"], pool=pool), b.tensor(kind, ["M", "N"], "out")
+    if form == "table":
+        reads = ["i - 1, j", "i, j - 1", "i - 1, j - 1", "i - 2, j + 1"]
+        if b.chance(30):
+            reads = ["i + 1, j", "i, j - 1", "i + 1, j - 1"]
+        chosen = reads[:b.integer(2, len(reads))]
+        both = [f"{half}{y}.pad({b.integer(0, 2)})[{r}]" for r in chosen]
+        return b.say(f"{y}[i, j] = {b.pick('max', 'min')}({both[0]}, {both[1]}) + {' + '.join([*both[2:], x + '[i, j]'])}")
+    if form == "states":
+        a = b.tensor(kind, ["N", "N"], pool=pool)
+        sums = b.pick("sum", "max")
+        return b.say(f"{y}[i, j] = {half}{sums}[k]({a}[j, k] * {y}.pad(0)[i - 1, k]) + {x}[i, j]")
+    if form == "triangle":
+        b.say(f"{y}[i, j] = {x}[i, j] where j > i")
+        return b.say(f"{y}[i, j] = {x}[i, j] - {half}sum[k, k < j]({y}[i, k]) where j <= i")
+    b.say(f"{y}[i, j] = {x}[i, j] + ({half}{y}[i + 1, N - 1 - j] if i < M - 1 else 1)")

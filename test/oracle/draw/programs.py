@@ -6,7 +6,7 @@ from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
 from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, guarded_gather, operand, proved_gather
-from .folds import folds, recurrences
+from .folds import folds, orders, recurrences
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .scatters import scatters
@@ -267,7 +267,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, recurrences)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

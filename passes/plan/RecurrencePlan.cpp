@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles and warps of recurrences whose points have an order: a block walks the steps of its systems.
+#include "passes/plan/Scheduler.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+void Scheduler::scheduleRecurrence(LaunchPlan &l, RecurrenceOp op) {
+  constexpr int64_t kWarp = 32;
+  ArrayRef<int64_t> dims = l.dims.front(), points = dims.take_front(op.getNumParallel());
+  ArrayRef<int64_t> free = points.take_front(op.getFree()), beside = points.drop_front(op.getFree() + 1);
+  int64_t contiguous = summarizeAccesses(l, ops_, facts_).contiguousIndex();
+  // Of `most` points in all: neighbours in memory first, then as the text has them, the last first. How many the tiles have.
+  auto spread = [&](ArrayRef<int64_t> list, int64_t most) {
+    SmallVector<int64_t> order(llvm::reverse(list));
+    llvm::stable_sort(order, [&](int64_t a, int64_t b) { return a == contiguous && b != contiguous; });
+    int64_t all = 1;
+    for (int64_t index : order) {
+      l.tiles[index] = clampTile(l, index, std::max<int64_t>(1, most / all));
+      all *= l.tiles[index];
+    }
+    return all;
+  };
+  Count systems = 1;
+  for (int64_t index : free)
+    systems *= extentMax(l, index) < 0 ? Count(std::numeric_limits<int32_t>::max()) : Count(extentMax(l, index));
+  // A block has as many systems as leave the device full, side by side; its other threads share steps and sums out.
+  int64_t left = costs_.folds.threads * costs_.folds.mostPerThread;
+  int64_t all = spread(free, std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(int64_t(systems) / target_.smCount))), 1, kWarp));
+  bool sumsAlong = contiguous >= 0 && !llvm::is_contained(points, contiguous);
+  all *= spread(beside, left / all / (sumsAlong ? kWarp : 1));
+  int64_t most = 1; // points of a sum
+  for (unsigned k = 0; k < op.getNumTerms(); ++k)
+    most = std::max(most, spread(llvm::map_to_vector(op.getReducedDims(k), [&](unsigned d) { return dims[d]; }), left / all));
+  l.warps = std::clamp<int64_t>(all * most / kWarp, 1, costs_.folds.threads / kWarp);
+}
+
+} // namespace kernelc::te

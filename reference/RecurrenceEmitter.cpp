@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "reference/RecurrenceEmitter.h"
+
+#include "reference/Combine.h"
+#include "reference/ErrorRules.h"
+#include "reference/LoopNest.h"
+#include "reference/ScatterEmitter.h"
+
+using namespace mlir;
+
+namespace kernelc::reference {
+namespace {
+
+class RecurrenceEmitter {
+public:
+  RecurrenceEmitter(Builder &b, FunctionEnv &env, te::RecurrenceOp op, int out, int number)
+      : b_(b), env_(env), op_(op), out_(out), number_(number), zero_(constI64(env.entry, 0)) {}
+
+  absl::Status run(Value begin, Value end, Step &step) {
+    unsigned free = op_.getFree();
+    SmallVector<Value> from, counts;
+    for (unsigned d = 0; d < free; ++d) {
+      from.push_back(env_.word(step.window + 2 * int(d)));
+      step.units.push_back({int(d), 1});
+      counts.push_back(arith::SubIOp::create(env_.entry, env_.word(step.window + 2 * int(d) + 1), from[d]));
+    }
+    emitFor(b_, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
+      SmallVector<Value> dims(op_.getNumDims(), zero_);
+      for (unsigned d = free; d-- > 0;) { // the last moves fastest
+        Value at = d ? Value(arith::RemUIOp::create(b_, unit, counts[d])) : unit;
+        unit = d ? Value(arith::DivUIOp::create(b_, unit, counts[d])) : unit;
+        dims[d] = arith::AddIOp::create(b_, at, from[d]);
+      }
+      LoopNest nest(b_, op_.getCondition() ? *op_.getCondition() : IntegerSet(), env_.sizes());
+      nest.emit(loopsOf(llvm::to_vector(llvm::seq(free, op_.getNumParallel()))), dims, {}, [&](ValueRange) -> SmallVector<Value> {
+        definePoint(dims);
+        return {};
+      });
+      return {};
+    });
+    return status_;
+  }
+
+private:
+  bool keep(const absl::Status &s) {
+    if (status_.ok())
+      status_ = s;
+    return s.ok();
+  }
+
+  SmallVector<LoopDim> loopsOf(ArrayRef<unsigned> dims) {
+    return llvm::map_to_vector(dims, [&](unsigned d) { return LoopDim{d, zero_, env_.sizeExpr(op_.getExtents().getResult(d)), {}}; });
+  }
+
+  /// The scalars of `block` at `dims`; nothing after an error.
+  std::optional<ScalarEmitter> scalarsAt(Block &block, ArrayRef<Value> dims, ArrayRef<Scalar> values) {
+    ScalarEmitter body(b_, env_);
+    for (unsigned d = 0; d < op_.getNumDims(); ++d)
+      body.bind(block.getArgument(d), {dims[d]});
+    for (auto [k, v] : llvm::enumerate(values))
+      body.bind(block.getArgument(op_.getNumDims() + unsigned(k)), v);
+    if (!status_.ok() || !keep(body.emit(block)))
+      return std::nullopt;
+    return body;
+  }
+
+  /// What term k comes to at the point `dims`.
+  Scalar reduce(unsigned k, SmallVector<Value> dims) {
+    te::YieldOp yield = op_.getTermYield(k);
+    Accumulator acc(op_.getKind(k), yield.getValues()[0].getType(), env_);
+    LoopNest nest(b_, op_.getRange(k), env_.sizes());
+    SmallVector<Value> state = nest.emit(loopsOf(op_.getReducedDims(k)), dims, acc.begin(b_, 1, nullptr), [&](ValueRange before) {
+      std::optional<ScalarEmitter> body = scalarsAt(op_.getTerms()[k].front(), dims, {});
+      if (!body)
+        return llvm::to_vector(before);
+      auto value = body->lookup(yield.getValues()[0]);
+      if (!keep(value.status()))
+        return llvm::to_vector(before);
+      Term term{*value};
+      if (yield.getCondition()) {
+        auto condition = body->lookup(yield.getCondition());
+        if (!keep(condition.status()))
+          return llvm::to_vector(before);
+        term.condition = *condition;
+      }
+      reportBad(b_, env_, number_, orMaybe(b_, value->bad, term.condition.bad), term.condition.v);
+      return acc.add(b_, llvm::to_vector(before), term);
+    });
+    return acc.finish(b_, state);
+  }
+
+  void definePoint(ArrayRef<Value> dims) {
+    SmallVector<Scalar> reduced;
+    for (unsigned k = 0; k < op_.getNumTerms() && status_.ok(); ++k)
+      reduced.push_back(reduce(k, llvm::to_vector(dims)));
+    std::optional<ScalarEmitter> body = status_.ok() ? scalarsAt(op_.getBlock(), dims, reduced) : std::nullopt;
+    if (!body)
+      return;
+    auto value = body->lookup(op_.getYield().getValues()[0]);
+    if (!keep(value.status()))
+      return;
+    reportBad(b_, env_, number_, value->bad, {});
+    SmallVector<Value> at;
+    for (AffineExpr e : op_.getOutMapOrIdentity().getResults())
+      at.push_back(emitAffine(b_, e, dims.take_front(op_.getNumParallel()), env_.sizes()));
+    body->store(out_, op_.getResult().getType().getElementType(), at, *value);
+  }
+
+  Builder &b_;
+  FunctionEnv &env_;
+  te::RecurrenceOp op_;
+  int out_, number_;
+  Value zero_;
+  absl::Status status_;
+};
+
+} // namespace
+
+absl::Status emitRecurrence(Builder &b, FunctionEnv &env, te::RecurrenceOp op, int out, int number, Value begin, Value end, Step &step) {
+  return RecurrenceEmitter(b, env, op, out, number).run(begin, end, step);
+}
+
+} // namespace kernelc::reference
