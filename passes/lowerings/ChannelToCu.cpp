@@ -255,7 +255,8 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
   Value map =
       addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
-  // Copies of parts of rows leave lines that the next part's still takes from: they are not to leave first (docs/lab/2026-11-26-attention-3.md).
+  // Copies of parts of rows leave lines that the next part's still takes from: they are not to leave first
+  // (docs/lab/2026-11-26-attention-3.md).
   bool isStreaming = op.getStreaming() && box->panels == 1;
   const Pieces &pieces = box->pieces;
   SmallVector<Value> byData = c.scalarsOf(op.getIndices());
