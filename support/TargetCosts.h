@@ -170,7 +170,6 @@ struct ChainCosts {
   int64_t partColumns = 256;    ///< of a round of a walk
   double pointTerms = 256;      ///< of which chains are slower than products by what a point takes beside its terms
   double pairsFilled = 0.9;     ///< of the turns of all multiprocessors, by pairs of a long and a short tile, for blocks to stay
-  double walkedInL2 = 25e6;     ///< bytes that tiles side by side may walk where they are at different points of it: more do not stay
 };
 
 /// Products side by side (SiblingPlan.cpp).

@@ -110,14 +110,6 @@ void Scheduler::balance(LaunchPlan &p, int64_t walked) {
   p.descending = grows && !startsLater;
 }
 
-void Scheduler::narrowRaster(LaunchPlan &p, int64_t walked, double pointBytes) {
-  int64_t most = extentMax(p, walked);
-  if (!p.descending || most <= 0)
-    return;
-  while (p.raster > 1 && double(p.raster) * double(most) * pointBytes > costs_.chains.walkedInL2)
-    p.raster /= 2;
-}
-
 std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch,
                                                 ArrayRef<int64_t> dims) {
   int64_t points = extentProduct(l, rows, dims, likely_), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
@@ -213,7 +205,6 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
       balance(fitted, walked);
-      narrowRaster(fitted, walked, kBytes * (double(all) + summedOf(chain.firsts(), facts_)));
       // One loop without a mask behind the first round. Where rounds are short it loses what ptxas makes of it
       // (docs/lab/2026-11-26-attention-2.md).
       fitted.backward = isCascade && fitted.descending && all > costs_.chains.fewColumns;

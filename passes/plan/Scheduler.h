@@ -220,8 +220,6 @@ private:
   /// How blocks take tiles whose rounds follow from their place along `p.clusterIndex`: of a band (all alike) as they are numbered; else
   /// a long and a short one in turn, or as blocks become free, the longest first, so that none of them ends long after the others.
   void balance(LaunchPlan &p, int64_t walked);
-  /// Takes fewer tiles side by side where these are at different points of what they walk, `pointBytes` for each point: it stays in L2.
-  void narrowRaster(LaunchPlan &p, int64_t walked, double pointBytes);
   bool canBePaired(const LaunchPlan &p);
   /// Whether no condition tells points of an index apart.
   bool isAlikeAlong(const LaunchPlan &l, int64_t index);
