@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the harness measures: kernels as text, the same mathematics in PyTorch, and hand-written
 or vendor peers. Each states its own bytes and flops: what must move and be computed at least."""
+import math
 import os
 
 import torch
@@ -635,6 +636,23 @@ class Grouped(Workload):
         return {"grouped_mm": lambda x, w, off: lambda: torch._grouped_mm(x, self.group(w), offs=off[1:])}
 
 
+def by_f64(q, k, v, mask=None, score=None, elements=1 << 27):
+    """Attention in f64, a part of the rows at a time: all scores of a long row are more than a GPU holds."""
+    b, h, s, d = q.shape
+    t, share = k.shape[2], q.shape[1] // k.shape[1]
+    out = torch.empty(q.shape, dtype=torch.float64, device=q.device)
+    j = torch.arange(t, device=q.device)[None, :]
+    rows = max(1, min(s, elements // t))
+    for at in ((x, y, lo) for x in range(b) for y in range(h) for lo in range(0, s, rows)):
+        x, y, lo = at
+        i = torch.arange(lo, min(s, lo + rows), device=q.device)[:, None]
+        z = q[x, y, lo:lo + rows].double() @ k[x, y // share].double().t() * d ** -0.5
+        z = score(z, x, y, i, j) if score else z
+        z = z.masked_fill_(~mask(x, y, i, j), -math.inf) if mask else z
+        out[x, y, lo:lo + rows] = torch.softmax(z, 1) @ v[x, y // share].double()
+    return out
+
+
 class Attention(Workload):
     by_row = True  # a row of few keys is larger than one of many
     file, kernel, bound, tolerance = os.path.join(EXAMPLES, "attention.kc"), "attention", "compute", 2e-2
@@ -653,6 +671,9 @@ class Attention(Workload):
 
     def torch(self, q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal, enable_gqa=q.shape[1] != k.shape[1])
+
+    def expected(self, q, k, v):
+        return by_f64(q, k, v, (lambda b, h, i, j: j <= i) if self.causal else None)
 
     def flops(self, q, k, v):
         return 4 * q.numel() * k.shape[2] // (2 if self.causal else 1)

@@ -301,6 +301,8 @@ bool Emitter::emitControl(Operation *op) {
       .Case<scf::IfOp>([&](auto o) { return emitIf(o), true; })
       .Case<cu::CountWhereOp>([&](auto o) { return emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::FindWhereOp>([&](auto o) { return emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
+      .Case<cu::ExtremeOp>(
+          [&](auto o) { return emitSearch(o, o.getSmallest() ? "kc_smallest" : "kc_largest", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::CommentOp>([&](cu::CommentOp o) { return line("// " + o.getText()), true; })
       .Case<cu::SyncOp>([&](auto) { return line("__syncthreads();"), true; })
       .Case<cu::WarpSyncOp>([&](auto) { return line("__syncwarp();"), true; })

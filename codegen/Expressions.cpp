@@ -60,7 +60,7 @@ static bool isNarrow(Value v) {
     return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
   if (!op) {
     op = v.getParentBlock()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !cu::isSearch(op))
       op = nullptr;
   }
   return op && op->hasAttr(cu::kNarrowAttr);

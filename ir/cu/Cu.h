@@ -30,6 +30,9 @@ mlir::MemRefType memrefIn(llvm::ArrayRef<int64_t> shape, mlir::Type element, Add
 /// The space of a memref; memrefs without one are global.
 AddressSpace spaceOf(mlir::Value memref);
 
+/// Whether an op asks a region about numbers, by whole warps.
+bool isSearch(mlir::Operation *op);
+
 /// The innermost name of a location ("k0"), or empty.
 llvm::StringRef findName(mlir::Location loc);
 

@@ -32,6 +32,8 @@ cu::AddressSpace cu::spaceOf(Value memref) {
   return attr ? AddressSpace(attr.getInt()) : Global;
 }
 
+bool cu::isSearch(Operation *op) { return isa_and_nonnull<CountWhereOp, FindWhereOp, ExtremeOp>(op); }
+
 Location cu::unnamed(Location loc) {
   while (auto name = dyn_cast<NameLoc>(loc))
     loc = name.getChildLoc();

@@ -171,7 +171,7 @@ class Cu_SearchOp<string mnemonic> : Cu_Op<mnemonic, [Pure, SingleBlock]> {
   let results = (outs Index:$result);
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getCandidate() { return getCondition().getArgument(0); }
-    /// What the condition comes to.
+    /// What the region comes to.
     ::mlir::Value getHeld() { return getCondition().front().back().getOperand(0); }
   }];
 }
@@ -186,6 +186,17 @@ def Cu_FindWhereOp : Cu_SearchOp<"find_where"> {
   let description = [{ Where `found` holds it is `from`, and nothing is searched. }];
   let arguments = (ins Index:$from, Index:$end, Optional<I1>:$found);
   let assemblyFormat = "`from` $from `below` $end (`unless` $found^)? $condition attr-dict";
+}
+def Cu_ExtremeOp : Cu_SearchOp<"extreme"> {
+  let summary = "the largest (`smallest`: the smallest) of `start` and what a region says of the numbers below `end`; by whole warps";
+  let description = [{ Each lane asks for every 32nd number. }];
+  let arguments = (ins Index:$start, Index:$end, UnitAttr:$smallest);
+  let assemblyFormat = "(`smallest` $smallest^)? `of` $start `below` $end $condition attr-dict";
+}
+def Cu_GivesOp : Cu_Op<"gives", [Pure, Terminator, ParentOneOf<["ExtremeOp"]>]> {
+  let summary = "what a search says of a number";
+  let arguments = (ins Index:$value);
+  let assemblyFormat = "$value attr-dict";
 }
 def Cu_HoldsOp : Cu_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp"]>]> {
   let summary = "what the condition of a search comes to";

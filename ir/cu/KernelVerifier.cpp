@@ -118,9 +118,10 @@ private:
     };
     auto searches = [&](auto search) -> LogicalResult { // [C7]
       Block &block = search.getCondition().front();
-      if (block.getNumArguments() == 1 && block.getArgument(0).getType().isIndex() && !block.empty() && isa<HoldsOp>(block.back()))
+      bool isNumber = isa<ExtremeOp>(search), isOver = block.getNumArguments() == 1 && block.getArgument(0).getType().isIndex();
+      if (isOver && !block.empty() && (isNumber ? isa<GivesOp>(block.back()) : isa<HoldsOp>(block.back())))
         return success();
-      return search.emitOpError() << "[C7] has a condition over one index, which ends in cu.holds";
+      return search.emitOpError() << "[C7] has a condition over one index, which ends in cu." << (isNumber ? "gives" : "holds");
     };
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](SharedOp o) {
@@ -170,13 +171,13 @@ private:
         .Case<CpAsyncWaitOp, TmaWaitReadOp, WgmmaWaitOp>([&](auto o) { return checkCount(o, o.getPending(), 0, kMostPending, "pending"); })
         .Case([&](ShuffleXorOp o) { return checkCount(o, o.getMask(), 0, 31, "mask"); })
         .Case([&](NamedSyncOp o) { return checkCount(o, o.getThreads(), 1, 1024, "threads"); })
-        .Case<CountWhereOp, FindWhereOp>(searches)
+        .Case<CountWhereOp, FindWhereOp, ExtremeOp>(searches)
         .Default([](Operation *) { return success(); });
   }
 
   LogicalResult checkControl(Operation *op) { // [C7]
     bool ours = op->getDialect() == kernel_->getDialect();
-    if (op->getNumRegions() && !isa<scf::ForOp, scf::IfOp, CountWhereOp, FindWhereOp>(op))
+    if (op->getNumRegions() && !isa<scf::ForOp, scf::IfOp>(op) && !isSearch(op))
       return op->emitOpError() << "[C7] is no control flow of a cu.kernel: that is scf.for, scf.if and searches";
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && !loop.getInductionVar().getType().isIndex())
       return op->emitOpError() << "[C7] must count by an index";

@@ -28,6 +28,8 @@ LayoutAttr toAttr(mlir::MLIRContext *context, const Layout &layout);
 Layout fromAttr(LayoutAttr attr);
 /// The layout of a tile value; asserts that `tile-layouts` has run.
 Layout getLayout(mlir::Value tile);
+/// Whether an op asks a region about numbers, by whole warps.
+bool isSearch(mlir::Operation *op);
 /// Index arithmetic: code of numbers alone, searches among them, which any role may repeat.
 bool isScalarCode(mlir::Operation *op);
 /// A tile of zeros that is written down nowhere: what products start from that set their accumulators.

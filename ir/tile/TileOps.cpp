@@ -413,6 +413,18 @@ static LogicalResult verifyCondition(Operation *op, Region &condition, size_t nu
 LogicalResult CountWhereOp::verifyRegions() { return verifyCondition(*this, getCondition(), 1, "one number"); }
 LogicalResult FindWhereOp::verifyRegions() { return verifyCondition(*this, getCondition(), 1, "one number"); }
 
+LogicalResult ExtremeOp::verifyRegions() {
+  Block &block = getCondition().front();
+  auto gives = block.empty() ? GivesOp() : dyn_cast<GivesOp>(block.back());
+  if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isIndex() || !gives)
+    return emitOpError() << "has a region over one number, which ends in tile.gives";
+  if (getKind() != te::Combiner::Max && getKind() != te::Combiner::Min)
+    return emitOpError() << "takes the largest or the smallest: max or min";
+  return success();
+}
+
+bool kernelc::tile::isSearch(Operation *op) { return isa_and_nonnull<CountWhereOp, FindWhereOp, ExtremeOp>(op); }
+
 template <typename Op> static LogicalResult verifyMask(Op op, size_t rank) {
   if (op.getOffsets().size() != rank)
     return op.emitOpError() << "has " << op.getOffsets().size() << " offsets and a box of " << rank << " indices";
@@ -424,7 +436,7 @@ LogicalResult MaskOp::verifyRegions() { return verifyMask(*this, size_t(getValue
 LogicalResult RingMaskOp::verifyRegions() { return verifyMask(*this, getRing().getType().getShape().size()); }
 
 bool kernelc::tile::isScalarCode(Operation *op) {
-  if (isa<CountWhereOp, FindWhereOp>(op))
+  if (isSearch(op))
     return true;
   auto isTile = [](Type t) { return isa<RankedTensorType>(t); };
   return op->getNumRegions() == 0 && op->getNumResults() > 0 && isMemoryEffectFree(op) && llvm::none_of(op->getResultTypes(), isTile) &&

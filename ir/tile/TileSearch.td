@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Choices made by data: which tiles of a loop count.
+// Choices made by data: which tiles of a loop count, and where it begins and ends.
 #ifndef KERNELC_IR_TILE_TILESEARCH
 #define KERNELC_IR_TILE_TILESEARCH
 
+include "ir/te/TeEnums.td"
 include "ir/tile/TileDialect.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -13,7 +14,7 @@ class Tile_SearchOp<string mnemonic> : Tile_Op<mnemonic, [Pure, SingleBlock]> {
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getCandidate() { return getCondition().getArgument(0); }
-    /// What the condition comes to.
+    /// What the region comes to.
     ::mlir::Value getHeld() { return getCondition().front().back().getOperand(0); }
   }];
 }
@@ -43,6 +44,32 @@ def Tile_FindWhereOp : Tile_SearchOp<"find_where"> {
     `from` is known to be that number, and nothing is searched. }];
   let arguments = (ins Index:$from, Index:$end, Optional<I1>:$found);
   let assemblyFormat = "`from` $from `below` $end (`unless` $found^)? $condition attr-dict";
+}
+
+def Tile_ExtremeOp : Tile_SearchOp<"extreme"> {
+  let summary = "the largest, or smallest, of `start` and what a region says of the numbers below `end`";
+  let description = [{
+    The region says an index of each number, computed as the condition in `tile.count_where` is. What many rows need of a
+    walk that they share is one number by it, which each role finds for itself:
+
+    ```mlir
+    %j_end = tile.extreme max of %c0 below %rows {
+    ^bb0(%r: index):
+      %i = tile.apply affine_map<(d0, d1) -> (d0 + d1)>(%i0, %r)
+      %n = tile.load %length[%c0, %i] map affine_map<(d0, d1) -> (d1)> : memref<?xindex> -> tensor<1x1xindex>
+      %end = tile.element %n : tensor<1x1xindex>
+      tile.gives %end
+    }
+    ```
+  }];
+  let arguments = (ins Te_Combiner:$kind, Index:$start, Index:$end);
+  let assemblyFormat = "$kind `of` $start `below` $end $condition attr-dict";
+}
+
+def Tile_GivesOp : Tile_Op<"gives", [Pure, Terminator, ParentOneOf<["ExtremeOp"]>]> {
+  let summary = "what a search says of a number";
+  let arguments = (ins Index:$value);
+  let assemblyFormat = "$value attr-dict";
 }
 
 def Tile_HoldsOp : Tile_Op<"holds", [Pure, Terminator, ParentOneOf<["CountWhereOp", "FindWhereOp", "MaskOp", "RingMaskOp"]>]> {

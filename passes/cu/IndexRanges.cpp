@@ -167,9 +167,8 @@ Range IndexRanges::derive(Value v, Facts &facts) {
   Operation *parent = v.getParentBlock()->getParentOp();
   if (parent == kernel_)
     return ofArgument(cast<BlockArgument>(v));
-  if (isa<cu::CountWhereOp, cu::FindWhereOp>(parent)) {
-    auto find = dyn_cast<cu::FindWhereOp>(parent);
-    Value end = find ? find.getEnd() : cast<cu::CountWhereOp>(parent).getEnd();
+  if (cu::isSearch(parent)) {
+    Value end = parent->getOperand(isa<cu::CountWhereOp>(parent) ? 0 : 1);
     return {0, std::max<int64_t>(0, compute(end, facts).high - 1)};
   }
   auto loop = dyn_cast<scf::ForOp>(parent);
@@ -223,6 +222,10 @@ Range IndexRanges::ofResult(Operation *op, Facts &facts) {
       })
       .Case<cu::GridSizeOp>([&](auto) { return Range{1, kernel_.getPersistent() ? kMaxResident : kMaxGrid}; })
       .Case<cu::CountWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(0).high)}; })
+      .Case([&](cu::ExtremeOp extreme) {
+        Range start = operand(0), given = compute(extreme.getHeld(), facts);
+        return Range{std::min(start.low, given.low), std::max(start.high, given.high)};
+      })
       .Case<cu::FindWhereOp>([&](auto) { return Range{0, std::max<int64_t>(0, operand(1).high)}; })
       .Case<arith::AddIOp>([&](auto) { return operand(0) + operand(1); })
       .Case<arith::SubIOp>([&](auto) { return operand(0) - operand(1); })

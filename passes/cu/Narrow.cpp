@@ -27,8 +27,8 @@ struct CuNarrowPass : impl::CuNarrowBase<CuNarrowPass> {
         Value i = loop.getInductionVar();
         if (i.getType().isIndex() && ranges.of(i).fitsIn32Bits() && (ranges.of(i) + ranges.of(loop.getStep())).fitsIn32Bits())
           op->setAttr(cu::kNarrowAttr, UnitAttr::get(&getContext()));
-      } else if (op->getNumResults() == 1 && (op->getNumRegions() == 0 || isa<cu::CountWhereOp, cu::FindWhereOp>(op)) &&
-                 op->getResult(0).getType().isIndex() && !isa<arith::ConstantOp>(op) && ranges.at(op->getResult(0), op).fitsIn32Bits()) {
+      } else if (op->getNumResults() == 1 && (op->getNumRegions() == 0 || cu::isSearch(op)) && op->getResult(0).getType().isIndex() &&
+                 !isa<arith::ConstantOp>(op) && ranges.at(op->getResult(0), op).fitsIn32Bits()) {
         op->setAttr(cu::kNarrowAttr, UnitAttr::get(&getContext()));
       }
     });

@@ -158,7 +158,7 @@ bool ThreadSets::isUniform(Value v) {
   if (auto load = v.getDefiningOp<memref::LoadOp>()) {
     auto array = load.getMemRef().getDefiningOp<memref::AllocaOp>();
     result = (array ? holdsUniform(array) : isReadOnly(load.getMemRef())) && all(load.getIndices());
-  } else if (Operation *op = v.getDefiningOp(); isa_and_nonnull<cu::CountWhereOp, cu::FindWhereOp>(op)) {
+  } else if (Operation *op = v.getDefiningOp(); cu::isSearch(op)) {
     result = llvm::all_of(inputsOfSearch(op), [&](Value x) { return isa<MemRefType>(x.getType()) ? isReadOnly(x) : isUniform(x); });
   } else if (op) {
     result = !isa<cu::ThreadIdOp, cu::WarpgroupOp, cu::ShuffleXorOp>(op) && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&

@@ -49,7 +49,7 @@ private:
         return isExact(user->getResult(0));
       if (auto store = dyn_cast<memref::StoreOp>(user))
         return use.get() == store.getValueToStore();
-      return isArith(user) || isa<scf::ForOp, cu::CountWhereOp, cu::FindWhereOp>(user);
+      return isArith(user) || isa<scf::ForOp, cu::GivesOp>(user) || cu::isSearch(user);
     });
     return exact_[v] = exact;
   }

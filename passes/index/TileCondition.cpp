@@ -37,6 +37,17 @@ static AffineExpr findForm(Operation *op, Value side) {
   return leaves.size() == dims && e.isPureAffine() && !e.isSymbolicOrConstant() ? e : AffineExpr();
 }
 
+arith::CmpIPredicate turnRelation(arith::CmpIPredicate relation) {
+  using P = arith::CmpIPredicate;
+  switch (relation) {
+  case P::sle: return P::sge;
+  case P::slt: return P::sgt;
+  case P::sge: return P::sle;
+  case P::sgt: return P::slt;
+  default: return relation;
+  }
+}
+
 std::optional<LinearBound> findLinearBound(Value condition) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   if (!compare || !isDomainOp(compare->getParentOp()) ||
@@ -48,14 +59,8 @@ std::optional<LinearBound> findLinearBound(Value condition) {
     return std::nullopt;
   arith::CmpIPredicate relation = compare.getPredicate();
   using P = arith::CmpIPredicate;
-  if (right)
-    switch (relation) { // the form stands on the left
-    case P::sle: relation = P::sge; break;
-    case P::slt: relation = P::sgt; break;
-    case P::sge: relation = P::sle; break;
-    case P::sgt: relation = P::slt; break;
-    default: break;
-    }
+  if (right) // the form stands on the left
+    relation = turnRelation(relation);
   if (relation != P::sle && relation != P::slt && relation != P::sge && relation != P::sgt && relation != P::eq)
     return std::nullopt;
   return LinearBound{left ? left : right, left ? compare.getRhs() : compare.getLhs(), relation};

@@ -24,6 +24,9 @@ llvm::SmallVector<mlir::Value> splitConjuncts(mlir::Value condition);
 /// The conditions none of which holds where `condition` does not.
 llvm::SmallVector<mlir::Value> splitDisjuncts(mlir::Value condition);
 
+/// What `relation` between signed numbers is with its sides the other way round.
+mlir::arith::CmpIPredicate turnRelation(mlir::arith::CmpIPredicate relation);
+
 /// `condition` as a bound of points by data; nothing where it is something else.
 std::optional<LinearBound> findLinearBound(mlir::Value condition);
 

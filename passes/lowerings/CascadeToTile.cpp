@@ -7,6 +7,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -29,11 +30,11 @@ public:
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
-  /// as an exponent of two, terms may get before the first component moves.
+  /// as an exponent of two, terms may get before the first component moves. `hasPoints`: every result has a point that counts.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, Location loc)
+                 Where where, std::optional<double> lag, bool hasPoints, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
-        reduced_(dims.drop_front(op.getNumParallel())) {
+        reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
       SmallVector<int64_t> own = ownIndices(k);
@@ -254,54 +255,10 @@ private:
     if (op_.getComponentKind(0) != Combiner::Max)
       return;
     for (auto power : op_.getBlock().getOps<math::Exp2Op>())
-      if (fallsWith(power.getOperand(), element)) {
+      if (fallsWith(op_, power.getOperand(), element, hasPoints_)) {
         body.bind(element, masked);
         body.markZeroOutside(power.getResult());
       }
-  }
-
-  /// Whether `exponent` is c v - c x or (v - x) c, c a number above zero, x the first component or what stands for it while it says
-  /// nothing: of v = -inf it is -inf, unless x is NaN. Then some term that counts is, and every sum with it.
-  bool fallsWith(Value exponent, Value v) {
-    Value reference, scale;
-    if (auto fma = exponent.getDefiningOp<math::FmaOp>()) {
-      auto below = fma.getC().getDefiningOp<arith::NegFOp>();
-      auto product = below ? below.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-      if (fma.getA() != v || !product || product.getRhs() != fma.getB())
-        return false;
-      reference = product.getLhs(), scale = fma.getB();
-    } else {
-      auto product = exponent.getDefiningOp<arith::MulFOp>();
-      auto distance = product ? product.getLhs().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
-      if (!distance || distance.getLhs() != v)
-        return false;
-      reference = distance.getRhs(), scale = product.getRhs();
-    }
-    // (the first component itself is no finite number where nothing has been said, and neither is its difference from -inf)
-    auto standsFor = reference.getDefiningOp<arith::SelectOp>();
-    auto isNone = standsFor ? standsFor.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
-    Value first = op_.getBlock().getArgument(op_.getNumDims());
-    std::optional<double> c = numberOf(scale);
-    return isNone && isNone.getPredicate() == arith::CmpFPredicate::OEQ && isNone.getLhs() == first &&
-           matchPattern(isNone.getRhs(), m_NegInfFloat()) && matchPattern(standsFor.getTrueValue(), m_AnyZeroFloat()) &&
-           standsFor.getFalseValue() == first && c && *c >= std::numeric_limits<float>::min() && *c <= std::numeric_limits<float>::max();
-  }
-
-  /// What a product of constants and inverse roots of them comes to.
-  static std::optional<double> numberOf(Value v) {
-    APFloat constant(0.0);
-    if (matchPattern(v, m_ConstantFloat(&constant))) {
-      bool isInexact;
-      constant.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &isInexact);
-      return constant.convertToDouble();
-    }
-    Operation *op = v.getDefiningOp();
-    if (!isa_and_nonnull<math::RsqrtOp, arith::MulFOp>(op))
-      return std::nullopt;
-    std::optional<double> x = numberOf(op->getOperand(0)), y = op->getNumOperands() > 1 ? numberOf(op->getOperand(1)) : std::optional(1.0);
-    if (!x || !y)
-      return std::nullopt;
-    return isa<math::RsqrtOp>(op) ? 1 / std::sqrt(*x) : *x * *y;
   }
 
   /// What the states of all points, or of all blocks, come to, component by component: each is moved to what they have in common.
@@ -331,6 +288,7 @@ private:
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
   std::optional<double> lag_;
+  bool hasPoints_;
   bool ok_ = true;
 };
 
@@ -361,7 +319,9 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   for (const std::optional<Contraction> &c : contractions)
     if (c && l_.lagging)
       lag = std::min(lag.value_or(32), c->unitType.isF16() ? 14.0 : c->unitType.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, loc);
+  bool hasPoints = !op.getYield().getCondition() &&
+                   hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

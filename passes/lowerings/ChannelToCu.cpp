@@ -255,6 +255,9 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
   Value map =
       addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
+  // Copies of parts of rows leave lines that the next part's still takes from: they are not to leave first
+  // (docs/lab/2026-11-26-attention-3.md).
+  bool isStreaming = op.getStreaming() && box->panels == 1;
   const Pieces &pieces = box->pieces;
   SmallVector<Value> byData = c.scalarsOf(op.getIndices());
   size_t each = byData.size() / pieces.count;
@@ -267,7 +270,7 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
     llvm::append_range(from, ArrayRef(byData).slice(piece * each, each));
     forEachPanel(c, op.getBase(), *box, share, ring, number, from, loc, [&](ArrayRef<Value> coordinates, Value to) {
       cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
-                            blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, op.getStreaming());
+                            blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, isStreaming);
     });
   }
 }

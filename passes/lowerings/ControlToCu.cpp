@@ -82,7 +82,10 @@ LogicalResult FunctionLowering::lowerCondition(Region &from, Value held, Region 
   b_.setInsertionPointToStart(&block);
   if (failed(lowerBlock(from.front())))
     return failure();
-  cu::HoldsOp::create(b_, loc, c_.element(held, {}, loc));
+  if (held.getType().isIndex())
+    cu::GivesOp::create(b_, loc, c_.scalars.lookup(held));
+  else
+    cu::HoldsOp::create(b_, loc, c_.element(held, {}, loc));
   return success();
 }
 

@@ -4,6 +4,7 @@
 #include "ir/tile/States.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/FunctionLowering.h"
+#include "support/Target.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -77,13 +78,22 @@ std::string FunctionLowering::nameOf(Value v) {
   return ""; // by what computes it (codegen/Roles.cpp)
 }
 
-/// The registers that a sum goes on in: those of what it adds to, which nobody reads later. Null where there are none.
+/// Whether `op` masks a product's results that fill more than half of a thread's registers: beside them there is no place for others.
+static bool masksMostRegisters(arith::SelectOp op, const Layout &layout) {
+  const Target *target = findTarget(op->getParentOfType<FuncOp>().getTarget().str());
+  return op.getTrueValue().getDefiningOp<DotWaitOp>() && target && 2 * layout.numRegisters() > target->maxRegistersPerThread;
+}
+
+/// The registers that a sum, or a mask of many, goes on in: those of what it adds to or masks, which nobody reads later. Null where there
+/// are none.
 RegTile FunctionLowering::registersToGoOnIn(Operation *op, const Layout &layout) {
   auto combine = dyn_cast<CombineOp>(op);
-  Value sum = combine && combine.getInputs().size() == 2 ? combine.getInputs()[0] : Value();
+  auto mask = dyn_cast<arith::SelectOp>(op);
+  bool isMask = mask && masksMostRegisters(mask, layout);
+  Value sum = isMask ? mask.getTrueValue() : combine && combine.getInputs().size() == 2 ? combine.getInputs()[0] : Value();
   Operation *before = sum ? sum.getDefiningOp() : nullptr;
-  if (!before || c_.readAs.contains(sum) || !sum.hasOneUse() || before->getBlock() != op->getBlock() || !isElementwise(before) ||
-      inPlace_.contains(sum))
+  if (!before || c_.readAs.contains(sum) || !sum.hasOneUse() || before->getBlock() != op->getBlock() || inPlace_.contains(sum) ||
+      (!isElementwise(before) && !isMask))
     return {};
   RegTile registers = c_.tiles.lookup(sum);
   return registers.array && !registers.first && registers.layout == layout ? registers : RegTile();

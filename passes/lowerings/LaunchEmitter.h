@@ -81,11 +81,8 @@ private:
   /// loops; the others have the offsets of the current tile.
   std::pair<mlir::Value, mlir::Value> findSpan(std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, int64_t index,
                                                llvm::ArrayRef<int64_t> open, mlir::Location loc);
-  /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
-  /// by launch index, for findSpan. Bounds that are one number for all these results are in `tileBounds_`. `together`: threads wait
-  /// for each other in a round, so each has to know by itself how many there are: such bounds alone are taken.
-  void findDataSpans(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc,
-                     bool together = true);
+  /// Whether a loop's end is that of its index, whatever the tile.
+  static bool isExtent(mlir::Value end);
   void clearDataSpans() {
     dataSpans_.clear();
     tileBounds_.clear();
@@ -95,7 +92,6 @@ private:
   mlir::Value evaluateWhere(mlir::Value condition, BodyToTiles &body, mlir::Location loc);
   /// Whether some result of the current tile has a segment, where those without one are in place already; null elsewhere.
   mlir::Value hasSomeRound(te::ReduceOp op, llvm::ArrayRef<int64_t> loops, mlir::Location loc);
-  mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
   /// for i0 .. for i1 .. { body } carrying `carried`, over the tiles that can hold a
   /// point of `set` (over launch indices `dims`); returns what comes out.
   Values loopNest(llvm::ArrayRef<int64_t> loops, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, Values carried,
@@ -116,6 +112,29 @@ private:
   Values roundsLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, mlir::ValueRange init,
                     mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
                     llvm::function_ref<Values(mlir::ValueRange)> body, int64_t least = 0);
+
+  // DataSpans.cpp
+  /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
+  /// by launch index, for findSpan. Bounds that are one number for all these results are in `tileBounds_`. `together`: threads wait
+  /// for each other in a round, so each warp finds by itself how many there are.
+  void findDataSpans(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops, mlir::Location loc,
+                     bool together = true);
+  struct Meeting;
+  std::optional<Meeting> findMeeting(mlir::Value part, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> loops);
+  /// Each adds what a part of a condition says to `dataSpans_`; false after a diagnostic. `isMask`: the part stands in the body.
+  bool addMeeting(const Meeting &m, mlir::Operation *op, BodyToTiles &body, llvm::ArrayRef<int64_t> dims, mlir::Location loc);
+  bool addLinearBound(mlir::Value part, const te::LinearBound &bound, mlir::Operation *op, BodyToTiles &body, llvm::ArrayRef<int64_t> dims,
+                      mlir::Location loc, bool together, bool isMask);
+  mlir::Value boundOf(mlir::Value data, const te::LinearBound &bound, int64_t index, mlir::Location loc);
+  mlir::Value extentOf(int64_t index, mlir::Location loc);
+  mlir::Value elementOf(mlir::Value tile, mlir::Location loc);
+  /// The largest, or smallest, of `start` and what `number` says of `count` points from `first` on along launch index `index`; null
+  /// after a diagnostic.
+  mlir::Value searchAlong(int64_t index, te::Combiner kind, mlir::Value start, mlir::Value first, mlir::Value count, mlir::Location loc,
+                          llvm::function_ref<mlir::Value(mlir::Value)> number);
+  /// The same of the rows in the current tile, by `one`, a value of the body of `op`.
+  mlir::Value overRows(mlir::Value one, mlir::Operation *op, llvm::ArrayRef<int64_t> dims, int64_t rows, te::Combiner kind,
+                       mlir::Value start, mlir::Location loc, llvm::function_ref<mlir::Value(mlir::Value)> number);
 
   // ScanToTile.cpp
   /// The statements of a launch of scans along launch index `along`: tile by tile, carrying what each scan has come to.

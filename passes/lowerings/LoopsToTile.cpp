@@ -49,8 +49,7 @@ DimRange LaunchEmitter::tileRange(int64_t index) {
   return {offset, offset + (l_.tiles[index] - 1)};
 }
 
-/// Whether a loop's end is that of its index, whatever the tile.
-static bool isExtent(Value end) {
+bool LaunchEmitter::isExtent(Value end) {
   auto apply = end.getDefiningOp<tile::ApplyOp>();
   return apply && apply.getOperands_().empty();
 }
@@ -105,71 +104,6 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
       end = arith::MinSIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_end"), cu::unnamed(loc)), end, own);
   }
   return {begin, end};
-}
-
-/// Where a loop over launch index `index` begins, or ends, by data: within its extent, since data may be any number.
-Value LaunchEmitter::boundOf(Value data, const LinearBound &bound, int64_t index, Location loc) {
-  auto number = [&](int64_t v) { return arith::ConstantIntOp::create(b_, loc, v, 64).getResult(); };
-  if (bound.relation == arith::CmpIPredicate::sgt || bound.relation == arith::CmpIPredicate::sle)
-    data =
-        arith::AddIOp::create(b_, loc, arith::MinSIOp::create(b_, loc, data, number(std::numeric_limits<int64_t>::max() - 1)), number(1));
-  Value extent = tile::ApplyOp::create(b_, loc, b_.getIndexType(),
-                                       AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(index)), ValueRange());
-  extent = arith::IndexCastOp::create(b_, loc, b_.getI64Type(), extent);
-  data = arith::MinSIOp::create(b_, loc, arith::MaxSIOp::create(b_, loc, data, number(0)), extent);
-  return arith::IndexCastOp::create(b_, loc, b_.getIndexType(), data);
-}
-
-void LaunchEmitter::findDataSpans(Operation *op, ArrayRef<int64_t> dims, ArrayRef<int64_t> loops, Location loc, bool together) {
-  clearDataSpans();
-  Value condition = getYield(op).getCondition();
-  if (!condition || loops.empty())
-    return;
-  BodyToTiles body(b_, c_, op, dims);
-  SmallVector<int64_t> ones(c_.rank(), 1);
-  auto number = RankedTensorType::get(ones, b_.getI64Type());
-  for (Value part : splitConjuncts(condition)) {
-    std::optional<LinearBound> bound = findLinearBound(part);
-    auto d = bound ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
-    // An index that a loop walks, against data that is there before it.
-    if (!d || !llvm::is_contained(loops, dims[d.getPosition()]) || bound->relation == arith::CmpIPredicate::eq)
-      continue;
-    llvm::BitVector support = findSupport(bound->bound, dims.size());
-    if (llvm::any_of(support.set_bits(), [&](unsigned s) { return llvm::is_contained(loops, dims[s]); }))
-      continue;
-    Value limit = body.evaluate(bound->bound);
-    if (!limit)
-      return;
-    auto type = cast<RankedTensorType>(limit.getType());
-    if (!type.getElementType().isInteger(64)) {
-      type = RankedTensorType::get(type.getShape(), b_.getI64Type());
-      limit = arith::IndexCastOp::create(b_, loc, type, limit);
-    }
-    bool isLow = bound->relation == arith::CmpIPredicate::sge || bound->relation == arith::CmpIPredicate::sgt;
-    SmallVector<int64_t> wide;
-    for (auto [i, n] : llvm::enumerate(type.getShape()))
-      if (n > 1)
-        wide.push_back(int64_t(i));
-    if (together && !wide.empty())
-      continue;
-    if (!wide.empty()) { // what all results of the tile need; those beyond the extents need nothing
-      Combiner kind = isLow ? Combiner::Min : Combiner::Max;
-      if (Value inside = body.inside(wide, loc)) {
-        Value none =
-            arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(identityOf(kind, b_.getI64Type(), b_))));
-        limit = arith::SelectOp::create(b_, loc, body.broadcast(inside, type.getShape()), limit, none);
-      }
-      limit = tile::ReduceOp::create(b_, loc, TypeRange{number}, kind, ValueRange{limit}, wide).getResult(0);
-    }
-    Value scalar = boundOf(tile::ElementOp::create(b_, loc, b_.getI64Type(), limit), *bound, dims[d.getPosition()], loc);
-    DataSpan &span = dataSpans_[dims[d.getPosition()]];
-    if (wide.empty())
-      tileBounds_[part] = {dims[d.getPosition()], scalar, isLow};
-    if (isLow)
-      span.begin = span.begin ? arith::MaxSIOp::create(b_, loc, span.begin, scalar).getResult() : scalar;
-    else
-      span.end = span.end ? arith::MinSIOp::create(b_, loc, span.end, scalar).getResult() : scalar;
-  }
 }
 
 Value LaunchEmitter::evaluateWhere(Value condition, BodyToTiles &body, Location loc) {

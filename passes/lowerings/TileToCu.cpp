@@ -145,11 +145,16 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
                                 find.getFound() ? c_.scalars.lookup(find.getFound()) : Value());
     c_.scalars[find] = created;
     return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
+  } else if (auto extreme = dyn_cast<ExtremeOp>(op)) {
+    auto created = cu::ExtremeOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(extreme.getStart()),
+                                         c_.scalars.lookup(extreme.getEnd()), extreme.getKind() == te::Combiner::Min);
+    c_.scalars[extreme] = created;
+    return lowerCondition(extreme.getCondition(), extreme.getHeld(), created.getCondition());
   } else if (auto only = dyn_cast<ElementOp>(op)) {
     c_.scalars[only] = c_.element(only.getInput(), {}, op->getLoc());
   } else if (isa<LeaderOp>(op)) {
     c_.scalars[op->getResult(0)] = cu::LeaderOp::create(b_, op->getLoc(), b_.getI1Type());
-  } else if (isa<HoldsOp>(op)) { // lowered with its search or mask
+  } else if (isa<HoldsOp, GivesOp>(op)) { // lowered with its search or mask
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     return lowerFor(loop);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {

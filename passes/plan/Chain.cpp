@@ -256,6 +256,27 @@ bool isReadBy(const ProductWalk &walk, Operation *reader) {
   return llvm::all_of(walk.firsts(), [&](const FirstProduct &f) { return isReadBy(f.op, reader); });
 }
 
+/// In microseconds, and how many columns are walked.
+struct WalkTimes {
+  double together, product, traffic, walked;
+};
+
+/// What a walk takes where its product is, what the product takes alone, and its results on their way through memory.
+static WalkTimes timesOf(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  AffineMap extents = walk.producer.getExtents();
+  SmallVector<unsigned> others;
+  for (unsigned d = 0; d < walk.producer.getNumParallel(); ++d)
+    if (d != walk.walkedOfS)
+      others.push_back(d);
+  auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
+  double rows = points(others), walked = points(walk.walkedOfS), summed = summedOf(walk.firsts(), facts),
+         tilesOfRows = std::ceil(rows / target.costs->chains.tileRows);
+  int64_t known = knownMax(extents.getResult(walk.walkedOfS), facts);
+  return {shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time,
+          workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) / target.productRate,
+          rows * walked * 4 * 2 / target.partRates.memory, walked};
+}
+
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
   bool feedsProduct = false;
   for (FirstProduct f : walk.firsts())
@@ -267,20 +288,14 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
         return false;
       feedsProduct |= takes;
     }
-  AffineMap extents = walk.producer.getExtents();
-  SmallVector<unsigned> others;
-  for (unsigned d = 0; d < walk.producer.getNumParallel(); ++d)
-    if (d != walk.walkedOfS)
-      others.push_back(d);
-  auto points = [&](ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(extents, dims, facts))); };
-  double rows = points(others), walked = points(walk.walkedOfS), summed = summedOf(walk.firsts(), facts),
-         tilesOfRows = std::ceil(rows / target.costs->chains.tileRows);
-  int64_t known = knownMax(extents.getResult(walk.walkedOfS), facts);
-  double together = shareOutWalk(tilesOfRows, known, timeOfColumn(summed, target), 2, target).time;
-  double apart = workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) / target.productRate;
-  double traffic = rows * walked * 4 * 2 / target.partRates.memory;
+  WalkTimes t = timesOf(walk, target, facts);
   // (Short rows alone are reduced in the product's tile. With a product that takes them it has been found to pay.)
-  return feedsProduct || (walked > target.costs->chains.largestInTile && together < apart + traffic + target.partRates.launch);
+  return feedsProduct || (t.walked > target.costs->chains.largestInTile && t.together < t.product + t.traffic + target.partRates.launch);
+}
+
+bool paysToWalkAgain(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  WalkTimes t = timesOf(walk, target, facts); // (apart the product runs once, and another launch reads its results)
+  return t.walked > target.costs->chains.largestInTile && t.together < t.traffic;
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {

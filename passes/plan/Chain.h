@@ -64,6 +64,9 @@ bool isReadBy(const ProductWalk &walk, mlir::Operation *reader);
 /// from registers.
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts);
 
+/// The same where the product runs once more, for what is made point by point of its results.
+bool paysToWalkAgain(ProductWalk &walk, const Target &target, const SizeFacts &facts);
+
 /// The walk of `statement` that shares a launch with its product: nobody else reads that, and it pays. (A cascade was made where it does.)
 std::optional<ProductWalk> findJoinedWalk(mlir::Operation *statement, const Target &target, const SizeFacts &facts);
 

@@ -34,8 +34,11 @@ void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::ve
     for (int64_t steps : {1, 2})
       if (int64_t shorter = first.tiles[first.loops.front()] - steps * kStep; shorter >= 4 * kStep)
         plans.emplace_back(first).tiles[first.loops.front()] = shorter;
-  if (onWarpgroups && first.inFlight > 1)
-    plans.emplace_back(first).inFlight = 1;
+  if (onWarpgroups && first.inFlight > 1) {
+    LaunchPlan &serial = plans.emplace_back(first);
+    serial.inFlight = 1;
+    serial.held = false;
+  }
   if (onWarpgroups && first.part > 16)
     plans.emplace_back(first).part = first.part / 2;
   for (int64_t times : {2, 4})

@@ -116,6 +116,12 @@ struct Scheduler::ProductRules {
       return {};
     return {llvm::formatv("in_flight {0}: each product reads slots of its own, and there are {1} (stages)", p.l.inFlight, p.l.stages)};
   }
+  /// One after the other, with one warpgroup, such products gave wrong results on a GPU (docs/lab/2026-11-26-attention-3.md).
+  static Broken ofHeld(Scheduler &, const UnitProduct &p) {
+    if (!p.l.held || p.l.inFlight > 1 || p.l.unit != "wgmma")
+      return {};
+    return {"held: rows stay in registers beside products in flight (in_flight 2)"};
+  }
 
   // What follows is of matrix units.
 
@@ -302,6 +308,7 @@ struct Scheduler::ProductRules {
       {{42, "tiles", "A warp multiplies 16 x 16 and 32 bytes of sums at least."}, ofMma},
       {{43, "unit", "Sums leave accumulators that round before they have rounded too much."}, ofPromotion},
       {{44, "unit", "A tile has no more products than that."}, ofPromotedTile},
+      {{45, "held", "Rows stay in registers where products are in flight beside each other."}, ofHeld},
   };
 };
 

@@ -18,6 +18,7 @@
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
+#include "passes/products/PointReaders.h"
 #include "passes/te/CascadeWriter.h"
 
 #include <set>
@@ -488,6 +489,8 @@ struct TeDeriveCascadesPass : impl::TeDeriveCascadesBase<TeDeriveCascadesPass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
+    if (schedule->merge == Merge::WhereItPays)
+      recomputeForPoints(getOperation(), *known->target, known->facts());
     Deriver(getOperation(), *known->target, known->facts(), schedule->merge, always).run();
   }
 };

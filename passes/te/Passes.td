@@ -301,6 +301,10 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     goes over the same points (`findHeldRow`): they are read once as they are. So
     are products, reductions of their results, columns, and points whose number is not known. `always` derives for any size.
 
+    What is made point by point of a product's results and of reductions of them (their softmax, their norm) gets a product of its
+    own first, where walking the results and multiplying once more takes less time than writing and reading them
+    (`PointReaders.h`): then they need not be in memory at all.
+
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.
 

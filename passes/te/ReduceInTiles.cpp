@@ -10,6 +10,7 @@
 #include "passes/plan/Merging.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Sharing.h"
+#include "passes/products/PointReaders.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Parts.h"
 #include "llvm/ADT/SetVector.h"
@@ -79,8 +80,8 @@ private:
       if (isa<ReadOp>(user) && mayHold(op, places))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
     if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() ||
-        op->hasAttr(kInTile) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() ||
-        findContraction(op))
+        op->hasAttr(kInTile) || op->hasAttr(kWalks) || op.getNumDims() != product.getNumParallel() ||
+        op.getNumParallel() == op.getNumDims() || findContraction(op))
       return false;
     auto isReduced = [&](unsigned d) { return places[d] >= op.getNumParallel(); };
     // Where a tile has all points that are reduced, whatever their indices, they are no parts.

@@ -127,13 +127,40 @@ private:
            neighboursIn(e, position).value_or(1) > 1;
   }
 
-  /// The reads of op's body that use dim d; of a product not those by which data picks its blocks:
-  /// they are the same throughout tiles that fit the blocks, whole indices or not.
+  /// Whether `read` decides between values, and is nothing else to its body.
+  static bool isChoice(ReadOp read) {
+    SmallVector<Operation *> work{read};
+    while (!work.empty())
+      for (OpOperand &use : work.pop_back_val()->getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<arith::SelectOp>(user) && use.getOperandNumber() == 0)
+          continue;
+        bool isTest = isa<arith::CmpIOp, arith::CmpFOp, arith::AndIOp, arith::OrIOp, arith::ExtSIOp, arith::ExtUIOp>(user);
+        if (!isTest)
+          return false;
+        work.push_back(user);
+      }
+    return true;
+  }
+
+  /// The reads of op's body that use dim d; of a product, and of what is made of a product's results, not those by which data picks
+  /// blocks: they are the same throughout tiles that fit the blocks, whole indices or not.
   template <typename Fn> void forReads(Operation *op, unsigned d, Fn fn) {
     SmallVector<ReadOp> picks;
-    if (auto reduce = dyn_cast<ReduceOp>(op))
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
       if (std::optional<Contraction> c = findContraction(reduce); c && c->where)
         picks = findReads(c->where);
+      bool ofProduct = false;
+      reduce.walk([&](ReadOp read) {
+        auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
+        ofProduct |= made && findContraction(made);
+      });
+      if (ofProduct)
+        reduce.walk([&](ReadOp read) {
+          if (isChoice(read))
+            picks.push_back(read);
+        });
+    }
     Value index = op->getRegion(0).front().getArgument(d);
     for (OpOperand &operand : index.getUses())
       if (auto read = dyn_cast<ReadOp>(operand.getOwner()); read && !llvm::is_contained(picks, read))

@@ -113,8 +113,7 @@ void cloneProducer(OpBuilder &b, Operation *op, Value channel, const llvm::SetVe
 /// A producer that searches is run by its whole warp: one lane fills.
 void elect(Region &producer) {
   bool searches =
-      producer.walk([](Operation *op) { return isa<CountWhereOp, FindWhereOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-          .wasInterrupted();
+      producer.walk([](Operation *op) { return isSearch(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
   if (!searches)
     return;
   Location loc = cu::unnamed(producer.getLoc());

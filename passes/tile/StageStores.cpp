@@ -77,7 +77,8 @@ public:
     });
     if (llvm::all_of(sums_, [&](tile::ReduceOp r) { return isCount(r, extent); }))
       sums_.clear();
-    if (staged_.empty() && turned_.empty() && rows_.empty() && sums_.empty())
+    // (Sums alone go through registers as they are: what a part of them comes to would take as many more as the part has.)
+    if (staged_.empty() && turned_.empty() && rows_.empty())
       return;
     cut();
   }

@@ -48,6 +48,8 @@ absl::Status TileProgram::runOp(Operation *op) {
     }
     return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
   }
+  if (auto extreme = dyn_cast<tile::ExtremeOp>(op))
+    return runExtreme(extreme);
   if (auto mask = dyn_cast<tile::MaskOp>(op)) {
     TileValue kept = value(mask.getValue()); // the condition's values move those that there are
     absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
@@ -156,6 +158,19 @@ absl::Status TileProgram::runSearch(Operation *op, int64_t from, int64_t end, Re
       end = i; // found
   }
   values_[op->getResult(0)] = TileValue::scalar(counts ? count : end);
+  return absl::OkStatus();
+}
+
+absl::Status TileProgram::runExtreme(tile::ExtremeOp op) {
+  int64_t most = index(op.getStart());
+  for (int64_t i = 0; i < index(op.getEnd()); ++i) {
+    values_[op.getCandidate()] = TileValue::scalar(i);
+    if (absl::Status s = runBlock(op.getCondition().front()); !s.ok())
+      return s;
+    int64_t given = index(op.getHeld());
+    most = op.getKind() == te::Combiner::Max ? std::max(most, given) : std::min(most, given);
+  }
+  values_[op.getResult()] = TileValue::scalar(most);
   return absl::OkStatus();
 }
 

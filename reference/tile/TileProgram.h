@@ -48,6 +48,7 @@ private:
   absl::Status runBlock(mlir::Block &block);
   absl::Status runOp(mlir::Operation *op);
   absl::Status runControl(mlir::Operation *op);
+  absl::Status runExtreme(tile::ExtremeOp op);
   absl::Status runSearch(mlir::Operation *op, int64_t from, int64_t end, mlir::Region &condition);
   /// Zero in `box`, which starts at `offsets`, where the condition does not hold.
   absl::Status runMask(TileValue &box, mlir::OperandRange offsets, const TileValue &all, mlir::Region &condition);

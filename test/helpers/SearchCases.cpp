@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Searches by whole warps: how many numbers a condition holds for, and which is the first.
+// Searches by whole warps: how many numbers a condition holds for, which is the first, the extremes of what is said of numbers.
+#include <algorithm>
+
 #include "test/helpers/Cases.h"
 
 namespace kernelc::helpers {
@@ -41,6 +43,38 @@ void addSearchCases(std::vector<HelperCaseMaker> &cases) {
         .build();
   };
   cases.push_back(maker);
+
+  HelperCaseMaker extremes{"largest_and_smallest", 75, 75, {"kc_largest", "kc_smallest"}, nullptr};
+  extremes.make = [maker = extremes] {
+    std::vector<int32_t> values(1000), starts, ends, largest, smallest;
+    for (size_t i = 0; i < values.size(); i++)
+      values[i] = int32_t(i * 7919 % 2003) - 1000;
+    for (int end : {0, 1, 31, 32, 33, 255, 256, 257, 999, 1000})
+      for (int start : {-2000, -5, 0, 900, 2000}) {
+        starts.push_back(start);
+        ends.push_back(end);
+        largest.push_back(std::max(start, *std::max_element(values.begin(), values.begin() + std::max(end, 1))));
+        smallest.push_back(std::min(start, *std::min_element(values.begin(), values.begin() + std::max(end, 1))));
+        if (end == 0)
+          largest.back() = smallest.back() = start;
+      }
+    return CaseBuilder(maker)
+        .input("values", values)
+        .input("starts", starts)
+        .input("ends", ends)
+        .output("largest", largest)
+        .output("smallest", smallest)
+        .launch("extremes", 96,
+                fill(R"(
+  for (int c = threadIdx.x / 32; c < $n$; c += 3) {
+    const int most = kc_largest<int>(starts[c], ends[c], [&](const int i) { return values[i]; });
+    const long long least = kc_smallest<long long>(starts[c], ends[c], [&](const long long i) { return (long long)values[i]; });
+    if (threadIdx.x % 32 == 0) largest[c] = most, smallest[c] = (int)least;
+  })",
+                     {{"n", std::to_string(ends.size())}}))
+        .build();
+  };
+  cases.push_back(extremes);
 }
 
 } // namespace kernelc::helpers

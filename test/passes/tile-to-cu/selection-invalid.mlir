@@ -14,3 +14,17 @@
   %on = arith.constant dense<true> : tensor<2xi1>
   tile.holds %on : tensor<2xi1>
 }
+// -----
+// What an extreme is of is one index for each number.
+%end = arith.constant 4 : index
+// expected-error @below {{has a region over one number, which ends in tile.gives}}
+%n = tile.extreme max of %end below %end {
+  tile.gives %end
+}
+// -----
+%end = arith.constant 4 : index
+// expected-error @below {{takes the largest or the smallest: max or min}}
+%n = tile.extreme sum of %end below %end {
+^bb0(%t: index):
+  tile.gives %t
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conditions in the body of a cascade under which a point changes no component.
+#pragma once
+
+#include "ir/te/Te.h"
+
+namespace kernelc::te {
+
+/// Whether `exponent` is c v - c x or (v - x) c, c a number above zero, x the first component or what stands for it while it says
+/// nothing: of v = -inf it is -inf, unless x is NaN. Then some term that counts is, and every sum with it.
+/// `hasPoints`: each result has a point that counts. Then x itself will do: while it is -inf sums are NaN, by a point that counts if by
+/// no other, or are dropped once it moves.
+bool fallsWith(CascadeOp op, mlir::Value exponent, mlir::Value v, bool hasPoints = false);
+
+/// Conditions without which a point's term of the first component, a maximum, is -inf, and its terms of all others zero: what a
+/// walk may pass over. In order of the body.
+llvm::SmallVector<mlir::Value> findPointMasks(CascadeOp op);
+
+} // namespace kernelc::te
