@@ -2,6 +2,7 @@
 // Scalar expressions of the CUDA text.
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
+#include "ir/cu/Marks.h"
 
 #include <cmath>
 #include <limits>
@@ -63,7 +64,7 @@ unsigned Emitter::bitsOf(Value v) {
     if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
       op = nullptr;
   }
-  return op && op->hasAttr(cu::kNarrowAttr) ? 32 : indexBits_;
+  return op && cu::kNarrow.isOn(op) ? 32 : indexBits_;
 }
 
 std::string Emitter::typeName(Value v) { return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType()); }

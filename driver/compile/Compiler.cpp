@@ -11,7 +11,7 @@
 #include "driver/compile/PrintVariant.h"
 #include "driver/compile/SizeExprOf.h"
 #include "driver/compile/SourceLocOf.h"
-#include "ir/cu/Beside.h"
+#include "ir/cu/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
@@ -157,8 +157,8 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       if (cluster > 1) // of more blocks than multiprocessors too
         atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
       launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
-      if (auto records = k->getAttrOfType<IntegerAttr>(cu::kRecordsAttr)) // each has a block (cu-join)
-        launch.grid = SizeExpr::binary(SizeTerm::Max, launch.grid, SizeExpr(records.getInt()));
+      if (std::optional<int64_t> records = cu::kRecords.findOn(k)) // each has a block (cu-join)
+        launch.grid = SizeExpr::binary(SizeTerm::Max, launch.grid, SizeExpr(*records));
     }
     if (cluster > 1)
       launch.grid = launch.grid * SizeExpr(cluster);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
-#include "ir/cu/Beside.h"
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/tile/Access.h"
@@ -91,9 +92,10 @@ void FunctionLowering::makeKernel() {
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
   kernel_.setTarget(func_.getTarget());
-  for (StringRef key : {StringRef("kernel"), StringRef(cu::kBesideAttr)})
-    if (Attribute a = func_->getAttr(key))
-      kernel_->setAttr(key, a);
+  if (std::optional<StringRef> of = tile::kKernel.findOn(func_))
+    cu::kKernel.putOn(kernel_, *of);
+  if (std::optional<int64_t> share = tile::kBeside.findOn(func_))
+    cu::kBeside.putOn(kernel_, *share);
   Block &block = kernel_.getBody().emplaceBlock();
   for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
     Type type = arg.getType();
@@ -203,7 +205,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
       int64_t count = te::knownMax(func_.getNumPrograms(g), facts), tile = func_.getTiles()[g];
-      op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : cu::kFits32 / tile) - 1));
+      cu::kMost.putOn(op, (count > 0 ? count : cu::kFits32 / tile) - 1);
     }
   return ids;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/ThreadCode.h"
 
+#include "ir/cu/Marks.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -54,7 +56,7 @@ Value ThreadCode::mul(Value x, int64_t k, Location loc) { return k == 1 ? x : ar
 Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool computed) {
   Value v = expandAs(e, dims, loc, computed);
   if (Operation *op = v.getDefiningOp(); computed && op && isa<AffineBinaryOpExpr>(e))
-    op->setAttr(cu::kComputedAttr, b.getUnitAttr());
+    cu::kComputed.putOn(op);
   return v;
 }
 

@@ -2,6 +2,7 @@
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 
+#include "ir/cu/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
@@ -111,8 +112,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       dims.push_back(c_.scalars.lookup(v));
     Value v = c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc(), apply.getComputed());
     Operation *made = isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)) ? v.getDefiningOp() : nullptr;
-    if (auto most = apply->getAttr(cu::kMostAttr); most && made)
-      made->setAttr(cu::kMostAttr, most);
+    if (auto most = cu::kMost.findOn(apply); most && made)
+      cu::kMost.putOn(made, *most);
   } else if (auto load = dyn_cast<LoadOp>(op)) {
     lowerLoad(c_, load);
   } else if (auto store = dyn_cast<StoreOp>(op)) {

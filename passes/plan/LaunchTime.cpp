@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
-#include "passes/plan/Grouping.h"
 #include "passes/plan/Siblings.h"
 #include "support/TargetCosts.h"
 #include "support/TargetRates.h"
@@ -179,8 +179,8 @@ std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
     return "a scatter is done only when all of its launch is";
   if (isa<ScatterOp>(reader))
     return "a scatter has a launch of its own";
-  if (auto why = reader->getAttrOfType<StringAttr>(kNoSibling))
-    return why.getValue().str();
+  if (auto why = kNoSibling.findOn(reader))
+    return why->str();
   auto product = [](Operation *op) {
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && findGeneralContraction(reduce);

@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Limits.h"
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
@@ -12,7 +13,6 @@
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
-#include "passes/plan/Grouping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -176,7 +176,7 @@ void ScatterSorter::fill(Region &region, unsigned dims, llvm::function_ref<void(
 Value ScatterSorter::makeCompute(const Twine &name, AffineExpr extent, llvm::function_ref<Value(Value)> body) {
   auto op = ComputeOp::create(b, loc(), typeOf(extent, b.getI64Type()), b.getStrArrayAttr({"p"}), over(extent), IntegerSetAttr(), Value(),
                               AffineMapAttr(), AffineMapAttr(), named(name), false);
-  op->setAttr(kOwnLaunch, b.getUnitAttr());
+  kOwnLaunch.putOn(op);
   fill(op.getBody(), 1, [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{body(at[0])}, Value()); });
   return op.getResult();
 }
@@ -192,7 +192,7 @@ Value ScatterSorter::makeSum(const Twine &name, ArrayRef<AffineExpr> extents, un
       b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
       b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())), b.getI64IntegerAttr(parallel), AffineMapAttr::get(over(extents)),
       setOf(where, extents.size(), symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named(name));
-  op->setAttr(kOwnLaunch, b.getUnitAttr());
+  kOwnLaunch.putOn(op);
   fill(op.getBody(), extents.size(), [&](ValueRange at) { YieldOp::create(b, loc(), body(at), Value()); });
   return op.getResult();
 }
@@ -373,7 +373,7 @@ Value ScatterSorter::mergeRuns(Value sorted, int64_t length) {
   Value place = makeSum("_places", {points_, number(kFan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
     return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
   });
-  place.getDefiningOp()->setAttr(kPointwise, b.getUnitAttr());
+  kPointwise.putOn(place.getDefiningOp());
   return makePermuted("_runs", {points_}, {}, [&](ValueRange at) -> SmallVector<Value> {
     return {read(sorted, at), arith::AddIOp::create(b, loc(), value(group, at), toIndex(read(place, at)))};
   });
@@ -386,7 +386,7 @@ Value ScatterSorter::makeSegments(Value sorted) {
     Value key = arith::ShLIOp::create(b, loc(), toInteger(row), integer(kPointBits));
     return toInteger(countBelow(sorted, {}, most, key));
   });
-  found.getDefiningOp()->setAttr(kPointwise, b.getUnitAttr());
+  kPointwise.putOn(found.getDefiningOp());
   return found;
 }
 
@@ -416,8 +416,8 @@ ReduceOp ScatterSorter::startSum(const Twine &name, ArrayRef<AffineExpr> lead, A
   SmallVector<StringRef> indices(names.begin(), names.end());
   auto sum = ReduceOp::create(b, loc(), type, op_.getKindAttr(), b.getStrArrayAttr(indices), b.getI64IntegerAttr(lead.size()),
                               AffineMapAttr::get(over(extents)), where, init, AffineMapAttr(), AffineMapAttr(), named(name));
-  sum->setAttr(kSegmented, b.getUnitAttr());
-  sum->setAttr(kOwnLaunch, b.getUnitAttr());
+  kSegmented.putOn(sum);
+  kOwnLaunch.putOn(sum);
   return sum;
 }
 
@@ -454,7 +454,7 @@ Value ScatterSorter::makeShares(Value sorted, Value segments) {
     Value counts = compare(arith::CmpIPredicate::slt, at.back(), toIndex(read(ends, at[0])));
     auto [v, own] = valueAt(pointNumber(read(sorted, at.back())), at.drop_front().drop_back());
     if (!own)
-      sum->setAttr(kAllExist, b.getUnitAttr());
+      kAllExist.putOn(sum);
     YieldOp::create(b, loc(), ValueRange{v}, both(counts, own));
   });
   return sum.getResult();
@@ -485,7 +485,7 @@ void ScatterSorter::sumSegments(Value sorted, Value segments) {
         carried.push_back(at[r]);
     auto [v, own] = valueAt(pointNumber(read(sorted, at.back())), carried);
     if (!own)
-      sum->setAttr(kAllExist, b.getUnitAttr());
+      kAllExist.putOn(sum);
     YieldOp::create(b, loc(), ValueRange{v}, both(counts, own));
   });
   replaceBy(sum);
@@ -497,7 +497,7 @@ void ScatterSorter::sumShares(Value sorted, Value segments, Value shares, Value 
   unsigned rank = shape.getNumResults();
   ReduceOp sum =
       startSum("", shape.getResults(), points_ + 1, cast<RankedTensorType>(op_.getResult().getType()), IntegerSetAttr(), startOf());
-  sum->setAttr(kAllExist, b.getUnitAttr());
+  kAllExist.putOn(sum);
   fill(sum.getBody(), rank + 1, [&](ValueRange at) {
     ValueRange out = at.take_front(rank);
     Value p = at.back(), begin = toIndex(read(segments, out, rowOf())), end = toIndex(read(segments, out, rowOf() + 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands in rings that the threads of the product fill themselves.
 #include "ir/cu/Cu.h"
+#include "ir/cu/Marks.h"
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
@@ -60,7 +61,7 @@ public:
       }
     if (places.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
       auto prologue = scf::ForOp::create(b_, loc, constant(0, loc), constant(slots_ - 1, loc), constant(1, loc));
-      prologue->setAttr(cu::kUnrollAttr, b_.getUnitAttr());
+      cu::kUnroll.putAllOn(prologue);
       prologue.getInductionVar().setLoc(named("first", loc));
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPoint(prologue.getBody()->getTerminator());
