@@ -71,18 +71,23 @@ def number(text):
     return float(text) if "." in text or "e" in text else int(text)
 
 
+def extents(shape, sizes):
+    """Of a tensor whose shape the text gives as `[M, N // 2]`."""
+    return [eval(e.replace("/", "//").replace("////", "//"), {}, sizes) for e in shape.strip("[]").split(",") if e.strip()]
+
+
 def argument(torch, param, shape, sizes, scale):
     name, kind, role, rank = param
     if role == kernelc_roles.PARAM_SCALAR:
         return sizes.get(name, 3 if kind[0] in "iu" else 1.5)
-    extents = [eval(e.replace("/", "//").replace("////", "//"), {}, sizes) for e in shape.strip("[]").split(",") if e.strip()]
+    extent = extents(shape, sizes)
     dtype = getattr(torch, TYPES[kind])
     if kind.startswith("f8"):
-        return torch.randint(0, 96, extents, dtype=torch.uint8, device="cuda").view(dtype)
+        return torch.randint(0, 96, extent, dtype=torch.uint8, device="cuda").view(dtype)
     if dtype.is_floating_point:
-        return torch.rand(extents, dtype=torch.float32, device="cuda").sub_(0.5).to(dtype) if scale == "small" else torch.full(
-            extents, 0.25, dtype=dtype, device="cuda")
-    return torch.ones(extents, dtype=dtype, device="cuda")
+        return torch.rand(extent, dtype=torch.float32, device="cuda").sub_(0.5).to(dtype) if scale == "small" else torch.full(
+            extent, 0.25, dtype=dtype, device="cuda")
+    return torch.ones(extent, dtype=dtype, device="cuda")
 
 
 def run_one(job, policy, scale, queue):

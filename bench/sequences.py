@@ -6,6 +6,8 @@
     sequences.py SEED --compile KERNELC      seconds of `kernelc compile` without a cache, process start included
     sequences.py SEED --check KERNELC        checks them at small sizes (--device emulator, --arch sm_90a)
     sequences.py SEED --bench KERNELC        times them on a GPU by `kernelc bench`
+    sequences.py SEED --peers [--tf32] [--part 1/2]    times them on a GPU beside PyTorch, eager and compiled, results compared first
+    sequences.py SEED --peers --device cpu             whether both compute the same, at small sizes
 
 Of each 36, 12 are transposed convolutions (8 of stride 2, half in 3-D), 12 convolutions (half in 3-D) and 12 products. The
 operations are drawn from bias, activation, norm, pool, softmax, reduction, residual and scale. SEED is to be drawn after the last
@@ -31,7 +33,7 @@ class Sequence:
 
     def __init__(self, title, rng, small):
         self.title, self.rng, self.small = title, rng, small
-        self.params, self.lets, self.ops = [], [], []
+        self.params, self.lets, self.ops, self.torch = [], [], [], []
         self.names, self.sizes, self.tensor = [], [], ""
 
     def size(self, full, small):
@@ -62,12 +64,23 @@ class Sequence:
         out = f"y: f32[{', '.join(map(str, self.sizes))}]"
         return f"# {self.title}: {', '.join(self.ops)}\ndef {name}({', '.join(self.params)}) -> ({out}) {{\n{body}}}\n"
 
+    def along_channels(self, name):
+        """A vector of PyTorch along this tensor's second dim."""
+        return f"{name}.view(1, -1{', 1' * (len(self.sizes) - 2)})"
+
+    def peer(self, name):
+        """The same in PyTorch: the text of a function of the parameters."""
+        params = ", ".join(p.split(":")[0] for p in self.params)
+        return f"def {name}({params}):\n" + "".join(f"    t = {line}\n" for line in self.torch) + "    return t\n"
+
     # What a sequence starts with.
 
     def product(self):
         m, n, k = (self.size([1024, 2048, 4096, 16384], [33, 40, 64, 70]) for _ in range(3))
         x, w = self.param("x", [m, k]), self.param("w", [n, k])
         self.let(f"sum[k]({x}[i, k] * {w}[j, k])", ["i", "j"], [m, n])
+        self.torch.append(f"{x} @ {w}.T")
+        self.terms = k
 
     def convolution(self, rank, transposed, stride):
         batch, c, o = self.size([8, 16, 32], [1, 2, 2]), self.size([16, 32, 64], [3, 4, 8]), self.size([32, 64, 128], [4, 8, 9])
@@ -87,17 +100,21 @@ class Sequence:
             places = [f"{i} + {r}" for i, r in zip(names, steps)]
             value = f"sum[c, {', '.join(steps)}]({x}[n, c, {', '.join(places)}] * {f}[o, c, {', '.join(steps)}])"
         self.let(value, ["n", "o", *names], [batch, o, *out])
+        self.terms = c * taps ** rank
+        self.torch.append(f"F.conv_transpose{rank}d({x}, {f}, stride={stride})" if transposed else f"F.conv{rank}d({x}, {f})")
 
     # What may follow. Channels are the second index.
 
     def bias(self):
         b = self.param("b", [self.sizes[1]])
         self.let(f"{self.at()} + {b}[{self.names[1]}]")
+        self.torch.append(f"t + {self.along_channels(b)}")
 
     def activation(self):
         function = self.rng.choice(ACTIVATIONS)
         self.let(f"{function}({self.at()})")
         self.ops[-1] = function
+        self.torch.append(f"F.{function}(t)")
 
     def norm(self):
         """Over channels, or over a channel's points."""
@@ -112,6 +129,8 @@ class Sequence:
         self.let(f"mean[{indices}](({element} - {mean}) ** 2)", list(kept_names), list(kept_sizes))
         self.let(f"({whole} - {mean}) * rsqrt({self.at()} + 1e-5)", names, sizes)
         self.ops[-1] = f"norm over {', '.join(over)}"
+        dims = tuple(names.index(i) for i in over)
+        self.torch += [f"t - t.mean({dims}, keepdim=True)", f"t * torch.rsqrt((t * t).mean({dims}, keepdim=True) + 1e-5)"]
 
     def pool(self):
         kind = self.rng.choice(["max", "mean"])
@@ -121,10 +140,12 @@ class Sequence:
         places = [f"2 * {i} + {s}" for i, s in zip(spatial, steps)]
         self.let(f"{kind}[{walked}]({self.at(*self.names[:2], *places)})", sizes=self.sizes[:2] + [s // 2 for s in self.sizes[2:]])
         self.ops[-1] = kind + " pool"
+        self.torch.append(f"F.{'max' if kind == 'max' else 'avg'}_pool{len(spatial)}d(t, 2)")
 
     def softmax(self):
         over = self.names[1]
         self.let(f"softmax[{over}]({self.at()})")
+        self.torch.append("torch.softmax(t, 1)")
 
     def reduction(self):
         """Over points, or over the last index of a matrix."""
@@ -134,14 +155,19 @@ class Sequence:
         inner = self.at(*self.names[:kept], *(i + "3" for i in over))
         self.let(f"{kind}[{', '.join(i + '3' for i in over)}]({inner})", self.names[:kept], self.sizes[:kept])
         self.ops[-1] = f"{kind} over {', '.join(over)}"
+        self.torch.append(f"t.{'amax' if kind == 'max' else kind}({tuple(range(kept, kept + len(over)))})")
 
     def residual(self):
-        self.let(f"{self.at()} + {self.param('r', self.sizes)}[{', '.join(self.names)}]")
+        r = self.param("r", self.sizes)
+        self.let(f"{self.at()} + {r}[{', '.join(self.names)}]")
+        self.torch.append(f"t + {r}")
 
     def scale(self):
         """By a number, or by one of each channel."""
         gain = self.rng.choice(["0.5", "1.7", ""]) if len(self.names) > 1 else "0.5"
-        self.let(f"{self.at()} * " + (gain or f"{self.param('g', [self.sizes[1]])}[{self.names[1]}]"))
+        g = None if gain else self.param("g", [self.sizes[1]])
+        self.let(f"{self.at()} * " + (gain or f"{g}[{self.names[1]}]"))
+        self.torch.append("t * " + (gain or self.along_channels(g)))
 
     def extend(self):
         for _ in range(self.rng.randint(2, 5)):
@@ -156,7 +182,10 @@ class Sequence:
 
 def draw(seed, small=False):
     """(name, text) of 36 kernels."""
-    sequences = []
+    return [(f"sequence{n}", s.text(f"sequence{n}")) for n, s in enumerate(sequences_of(seed, small))]
+
+
+def sequences_of(seed, small):
     for n in range(36):
         rng = random.Random(f"{seed}.{n}")
         rank = 2 + n % 2
@@ -171,8 +200,7 @@ def draw(seed, small=False):
             s = Sequence("product", rng, small)
             s.product()
         s.extend()
-        sequences.append((f"sequence{n}", s.text(f"sequence{n}")))
-    return sequences
+        yield s
 
 
 def compile_all(args):
@@ -208,22 +236,46 @@ def run_each(args, command, small):
     return 1 if failed else 0
 
 
+def beside_torch(args):
+    import torch
+    import torch.nn.functional as F
+    from operators import Table
+    table = Table(args, "sequence")
+    part, parts = map(int, args.part.split("/"))
+    for n, s in list(enumerate(sequences_of(args.seed, args.device == "cpu")))[part - 1::parts]:
+        def inputs():
+            torch.manual_seed(n)
+            extents = [[int(e) for e in p.split("[")[1].strip("]").split(",")] for p in s.params]
+            return [torch.randn(e, device=args.device) / (s.terms if i == 1 else 1) ** 0.5 for i, e in enumerate(extents)]
+
+        name, scope = f"sequence{n}", {"torch": torch, "F": F}
+        exec(s.peer(name), scope)
+        table.row(f"{n}: {s.title}, {', '.join(s.ops)}", s.text(name), name, inputs, scope[name], True)
+    return table.end()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed")
     parser.add_argument("--compile", metavar="KERNELC")
     parser.add_argument("--check", metavar="KERNELC")
     parser.add_argument("--bench", metavar="KERNELC")
-    parser.add_argument("--device", default="emulator")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--device", help="of --check: emulator where nothing is said; of --peers: cuda")
     parser.add_argument("--arch", default="sm_90a")
     parser.add_argument("--repeats", type=int, default=1)
     args = parser.parse_args()
     if args.compile:
         return compile_all(args)
     if args.check:
-        return run_each(args, lambda file: [args.check, "check", file, "--device", args.device, "--arch", args.arch], True)
+        return run_each(args, lambda file: [args.check, "check", file, "--device", args.device or "emulator", "--arch", args.arch], True)
     if args.bench:
         return run_each(args, lambda file: [args.bench, "bench", file], False)
+    if args.peers:
+        args.device = args.device or "cuda"
+        return beside_torch(args)
     for _, text in draw(args.seed):
         print(text)
     return 0

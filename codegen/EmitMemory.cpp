@@ -177,13 +177,13 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
     if (first)
       declares_[first] = isConstant;
     else
-      line(typeName(type.getElementType()) + " " + name + ";");
+      line(elementName(o) + " " + name + ";");
     return;
   }
   std::string dims;
   for (int64_t d : type.getShape())
     dims += "[" + std::to_string(d) + "]";
-  line((bytes >= 16 ? "alignas(16) " : "") + typeName(type.getElementType()) + " " + name + dims + ";");
+  line((bytes >= 16 ? "alignas(16) " : "") + elementName(o) + " " + name + dims + ";");
 }
 
 void Emitter::emitStore(memref::StoreOp o) {
@@ -193,7 +193,7 @@ void Emitter::emitStore(memref::StoreOp o) {
     return;
   }
   if (auto first = declares_.find(o); first != declares_.end())
-    declared = (first->second ? "const " : "") + typeName(o.getMemRefType().getElementType()) + " ";
+    declared = (first->second ? "const " : "") + elementName(o.getMemRef()) + " ";
   line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
 }
 

@@ -50,6 +50,7 @@ private:
   std::string typeName(mlir::Value v);
   static const char *unsignedName(unsigned bits);
   unsigned bitsOf(mlir::Value v);
+  unsigned bitsOfElement(mlir::Value memref);
   /// Of an index as C sees it: an expression is as wide as its operands are.
   unsigned bitsInC(mlir::Value v);
   bool isNarrowInC(mlir::Value v, unsigned bits);

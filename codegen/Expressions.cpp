@@ -24,7 +24,8 @@ std::string Emitter::bitsType(const char *name, const char *bits) {
 std::string Emitter::elementName(Value memref) {
   if (llvm::any_of(memref.getUsers(), llvm::IsaPred<cu::MbarrierInitOp>))
     return bitsType("mbarrier", "unsigned long long");
-  return typeName(llvm::cast<MemRefType>(memref.getType()).getElementType());
+  Type element = llvm::cast<MemRefType>(memref.getType()).getElementType();
+  return element.isIndex() ? bitsOfElement(memref) == 32 ? "int" : "long long" : typeName(element);
 }
 
 std::string Emitter::typeName(Type type) {
@@ -53,18 +54,37 @@ const char *Emitter::unsignedName(unsigned bits) {
   return bits == 64 ? "unsigned long long" : bits == 16 ? "unsigned short" : bits == 8 ? "unsigned char" : "unsigned";
 }
 
-unsigned Emitter::bitsOf(Value v) {
-  if (!v.getType().isIndex())
-    return v.getType().getIntOrFloatBitWidth();
+/// Whether cu-narrow has shown that an index fits 32 bits.
+static bool isNarrow(Value v) {
   Operation *op = v.getDefiningOp();
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
-    return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt()) ? 32 : 64;
+    return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
   if (!op) {
     op = v.getParentBlock()->getParentOp();
     if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !isa<cu::CountWhereOp, cu::FindWhereOp>(op))
       op = nullptr;
   }
-  return op && cu::kNarrow.isOn(op) ? 32 : indexBits_;
+  return op && cu::kNarrow.isOn(op);
+}
+
+unsigned Emitter::bitsOfElement(Value memref) {
+  Type element = llvm::cast<MemRefType>(memref.getType()).getElementType();
+  if (!element.isIndex())
+    return element.getIntOrFloatBitWidth();
+  // A thread's own array is as narrow as what is stored in it.
+  bool fits = memref.getDefiningOp<memref::AllocaOp>() && llvm::all_of(memref.getUsers(), [&](Operation *user) {
+                auto store = dyn_cast<memref::StoreOp>(user);
+                return isa<memref::LoadOp>(user) || (store && isNarrow(store.getValueToStore()));
+              });
+  return fits ? 32 : indexBits_;
+}
+
+unsigned Emitter::bitsOf(Value v) {
+  if (!v.getType().isIndex())
+    return v.getType().getIntOrFloatBitWidth();
+  if (auto load = v.getDefiningOp<memref::LoadOp>()) // goes by its array's name where that keeps its value
+    return bitsOfElement(load.getMemRef());
+  return isNarrow(v) ? 32 : indexBits_;
 }
 
 std::string Emitter::typeName(Value v) { return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType()); }

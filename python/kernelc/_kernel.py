@@ -340,8 +340,8 @@ class Kernel(_warm.Caller):
         The search is a process of its own, which compiles candidates in others: it is ended where a candidate's code has not ended
         within `patience` seconds, or has taken it along, and goes on without that one. Ctrl-C and `timeout` (seconds;
         subprocess.TimeoutExpired) end the search. `records`: a file that every trial is appended to, and that a later search of the
-        same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind
-        (Dask's and Ray's too); the result then is its future, and the arguments are pickled."""
+        same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind,
+        such as Dask's (docs/python.md has one of Ray's tasks); the result then is its future, and the arguments are pickled."""
         from . import _tune
         device, _ = self._options(named)
         work = self._source, self.name, args, named, device, budget, records and os.fspath(records), patience, timeout, progress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The examples of docs/python.md, each as a program of its own; those that import PyTorch where it is installed."""
+"""The examples of docs/python.md, each as a program of its own; those that import another framework where it is installed."""
 import importlib.util
 import os
 import re
@@ -17,7 +17,7 @@ class Examples(unittest.TestCase):
             blocks = re.findall(r"```python\n(.*?)```", f.read(), re.S)
         self.assertGreater(len(blocks), 2)
         for block in blocks:
-            if any(f" {name}" in block and importlib.util.find_spec(name) is None for name in ("torch", "jax")):
+            if any(f" {name}" in block and importlib.util.find_spec(name) is None for name in ("torch", "jax", "ray")):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "example.py")

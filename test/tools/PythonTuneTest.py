@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What Kernel.tune() does around `kernelc tune`, with a stand-in for that: candidates that hang or take the process along, resuming,
 cancelling, time limits, the bar."""
+import concurrent.futures
+import contextlib
+import importlib.util
 import io
 import json
+import multiprocessing
 import os
 import signal
 import stat
@@ -28,7 +32,7 @@ import json, os, sys, time
 args = sys.argv[1:]
 option = lambda name: args[args.index(name) + 1]
 assert args[0] == "tune" and "--resume" in args, args
-records, plan = option("--records"), json.loads(os.environ["PLAN"])
+records, plan = option("--records"), json.load(open(os.path.join(os.path.dirname(__file__), "plan.json")))
 like = {{"kernel": "scale", "sizes": {{"N": 4}}}}
 tried = {{}}
 if os.path.exists(records):
@@ -63,17 +67,23 @@ class Tune(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.records, tool = os.path.join(folder.name, "records.jsonl"), os.path.join(folder.name, "kernelc")
+        self.records, self.plan, tool = (os.path.join(folder.name, name) for name in ("records.jsonl", "plan.json", "kernelc"))
         with open(tool, "w") as f:
             f.write(TOOL)
         os.chmod(tool, stat.S_IRWXU)
-        environment = mock.patch.dict(os.environ, KERNELC_TOOL=tool, PLAN="{}")
+        environment = mock.patch.dict(os.environ, KERNELC_TOOL=tool)
         environment.start()
         self.addCleanup(environment.stop)
         self.k, self.x = kernelc.compile(SCALE).scale, np.ones(4, np.float32)
 
+        self.write_plan()
+
+    def write_plan(self, plan=()):
+        with open(self.plan, "w") as f:  # a file, since an executor's processes may run already
+            json.dump(dict(plan), f)
+
     def tune(self, plan=(), **options):
-        os.environ["PLAN"] = json.dumps(dict(plan))
+        self.write_plan(plan)
         return self.k.tune(self.x, records=self.records, progress=False, patience=0.5, **options)
 
     def outcomes(self):
@@ -108,6 +118,42 @@ class Tune(unittest.TestCase):
             self.tune({"2": "waits"})
         self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(self.outcomes(), {1: 90})
+
+    def test_executors_of_concurrent_futures(self):
+        spawn = multiprocessing.get_context("spawn")
+        for pool in (concurrent.futures.ThreadPoolExecutor(2), concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn)):
+            with pool:
+                self.search_by(pool)
+
+    @unittest.skipUnless(importlib.util.find_spec("distributed"), "Dask is not installed")
+    def test_executor_of_dask(self):
+        from dask.distributed import Client, LocalCluster
+        with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+            with client.get_executor() as pool:
+                self.search_by(pool)
+
+    @unittest.skipUnless(importlib.util.find_spec("ray"), "Ray is not installed")
+    def test_executor_of_ray(self):
+        """Ray has tasks and no executor: docs/python.md shows this one."""
+        import ray
+
+        class Tasks(concurrent.futures.Executor):
+            def submit(self, function, *args, **named):
+                return ray.remote(function).remote(*args, **named).future()
+
+        paths = os.pathsep.join(p for p in sys.path if p)
+        ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
+        self.addCleanup(ray.shutdown)
+        self.search_by(Tasks())
+
+    def search_by(self, pool):
+        """By a worker of `pool`, a search in which a candidate takes its process along, and one that fails."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.records)
+        self.assertEqual(self.tune({"5": "dies"}, executor=pool).result(120)[0]["warps"], 6)
+        self.assertEqual(self.outcomes()[5], f"the process ended with {-signal.SIGABRT}")
+        with self.assertRaisesRegex(kernelc.KernelcError, "there is no GPU"):
+            self.tune({"fails": "there is no GPU"}, executor=pool).result(120)
 
     def test_failures_are_said(self):
         with self.assertRaisesRegex(kernelc.KernelcError, "^there is no GPU$"):
