@@ -15,8 +15,7 @@ from check_thresholds import read_exceptions
 LAYERS = ("ir", "frontend", "reference", "passes", "codegen", "driver", "tools")
 BY_NAME = re.compile(r"(?:->|\.)((?:set|get|has|remove)(?:Discardable|Inherent)?Attr(?:OfType<[\w:]+>)?)\(\s*([^,()]*(?:\([^()]*\))?[^,()]*)")
 MARK = re.compile(r"inline constexpr \w*Mark(?:<[\w:]+>)? (k\w+)\{")
-WRITES = r"put(?:All)?On|copy|removeFrom"
-READS = r"isOn|isAllOn|find\w*On"
+USE = re.compile(r"\b(k[A-Z]\w*)\.(?:(put(?:All)?On|copy|removeFrom)|(isOn|isAllOn|find\w*On))\(")
 
 
 def without_comments(text: str) -> str:
@@ -44,15 +43,17 @@ def main(root: pathlib.Path, lists: bool) -> int:
                     bad.append(f"{name}:{number}: {call}({what}..) names an attribute; an op's own have accessors, what is left for later "
                                "passes is a mark (ir/Mark.h), and cmake/marks.txt takes exceptions with their reason")
     count = 0
+    # By file the marks that it leaves (True) or reads.
+    uses = {f: {(mark, bool(left)) for mark, left, read in USE.findall(t)} for f, t in texts.items()}
     for name, text in texts.items():
         if not name.endswith("/Marks.h"):
             continue
         dialect, listed = name.split("/")[1], set(re.findall(r"&(k\w+)", text.split("kMarks[]", 1)[-1]))
         for mark in MARK.findall(text):
             count += 1
-            ours = {f: t for f, t in texts.items() if re.search(rf"\b{mark}\b", t) and not f.startswith(f"ir/{dialect}/Marks")}
-            writers = sorted(f for f, t in ours.items() if re.search(rf"\b{mark}\.(?:{WRITES})\(", t))
-            readers = sorted(f for f, t in ours.items() if re.search(rf"\b{mark}\.(?:{READS})\(", t))
+            outside = {f: u for f, u in uses.items() if not f.startswith(f"ir/{dialect}/Marks")}
+            writers = sorted(f for f, u in outside.items() if any(m == mark and w for m, w in u))
+            readers = sorted(f for f, u in outside.items() if any(m == mark and not w for m, w in u))
             if lists:
                 print(f"{dialect} {mark}: left by {', '.join(writers) or 'nobody'}; read by {', '.join(readers) or 'nobody'}")
             if mark not in listed:
