@@ -50,6 +50,9 @@ inline constexpr UnitMark kComputed{"cu.computed", isIndexOp, "what gives one in
 /// What te says of a rounding (te::kRoundsHighPart); it stays on it.
 inline constexpr UnitMark kRoundsHighPart{"high_part", isOp<mlir::arith::TruncFOp, mlir::arith::ExtFOp>, "roundings"};
 
+/// A barrier between the steps of a recurrence: what they tell each other lies in memory, so that cu-barriers must not take it away.
+inline constexpr UnitMark kStep{"step", isOp<SyncOp>, "barriers"};
+
 /// The kernel of the program of which this is a launch.
 inline constexpr TextMark kKernel{"kernel", isOp<KernelOp>, "kernels"};
 
@@ -58,6 +61,7 @@ inline constexpr TextMark kKernel{"kernel", isOp<KernelOp>, "kernels"};
 inline constexpr NumberMark kBeside{kBesideAttr, isOp<KernelOp>, "kernels"};
 inline constexpr NumberMark kRecords{kRecordsAttr, isOp<KernelOp>, "kernels"};
 
-inline constexpr const Mark *kMarks[] = {&kUnroll, &kTiles, &kNarrow, &kMost, &kComputed, &kRoundsHighPart, &kKernel, &kBeside, &kRecords};
+inline constexpr const Mark *kMarks[] = {&kUnroll,         &kTiles, &kNarrow, &kMost,   &kComputed,
+                                         &kRoundsHighPart, &kStep,  &kKernel, &kBeside, &kRecords};
 
 } // namespace kernelc::cu

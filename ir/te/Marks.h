@@ -41,6 +41,9 @@ inline constexpr UnitMark kInSet{"in_set", isOp<ReduceOp>, "reductions"};
 bool areParallelDims(mlir::Operation *op, mlir::Attribute dims);
 inline constexpr NumbersMark kStreamedDims{"streamed", isOp<ReduceOp>, "reductions", areParallelDims, "a list of parallel dims"};
 
+/// A reduction that walks a product's results, which are made once more for others who read them.
+inline constexpr UnitMark kWalking{"walks", isOp<ReduceOp>, "reductions"};
+
 /// What a precision policy did to a reduction, in words.
 inline constexpr TextMark kPrecisionText{"precision", isOp<ReduceOp>, "reductions"};
 
@@ -81,29 +84,10 @@ inline constexpr UnitMark kRoundedAccumulate{"rounded_accumulate", isOp<KernelOp
 inline constexpr UnitMark kSumsInF32{"sums_in_f32", isOp<KernelOp>, "kernels"};
 
 inline constexpr const Mark *kMarks[] = {
-    &kOwnLaunch,
-    &kSegmented,
-    &kAllExist,
-    &kPointwise,
-    &kInTile,
-    &kBehindParts,
-    &kNoSibling,
-    &kInSet,
-    &kStreamedDims,
-    &kPrecisionText,
-    &kRoundsHighPart,
-    &kLawText,
-    &kPlan,
-    &kSchedule,
-    &kScheduleAt,
-    &kFaults,
-    &kLimits,
-    &kParamStrides,
-    &kParamAlignment,
-    &kPrecision,
-    &kPrecisionApplied,
-    &kFastAccumulate,
-    &kRoundedAccumulate,
+    &kOwnLaunch,    &kSegmented,      &kAllExist,  &kPointwise,        &kInTile,         &kBehindParts,
+    &kNoSibling,    &kInSet,          &kWalking,   &kStreamedDims,     &kPrecisionText,  &kRoundsHighPart,
+    &kLawText,      &kPlan,           &kSchedule,  &kScheduleAt,       &kFaults,         &kLimits,
+    &kParamStrides, &kParamAlignment, &kPrecision, &kPrecisionApplied, &kFastAccumulate, &kRoundedAccumulate,
     &kSumsInF32,
 };
 

@@ -15,6 +15,9 @@ inline constexpr UnitMark kLastRound{"tile.last_round", isOp<mlir::scf::ForOp>, 
 /// What counts a loop's rounds, where it is more than a sum of sizes: how many there are at least.
 inline constexpr NumberMark kLeastRounds{"tile.least", isOp<ApplyOp>, "tile.apply"};
 
+/// A barrier between the steps of a recurrence: what they tell each other lies in memory, so that cu-barriers must not take it away.
+inline constexpr UnitMark kStep{"step", isOp<BarrierOp>, "barriers"};
+
 /// The kernel of the program of which a function is a launch, and the launch's place in the plan (look-back's zeros have none).
 inline constexpr TextMark kKernel{"kernel", isOp<FuncOp>, "functions"};
 inline constexpr NumberMark kNumber{"number", isOp<FuncOp>, "functions"};
@@ -26,6 +29,6 @@ inline constexpr NumberMark kBeside{cu::kBesideAttr, isOp<FuncOp>, "functions"};
 inline constexpr AttrMark<mlir::ArrayAttr> kArgStrides{"arg_strides", isOp<FuncOp>, "functions", "a list of strides"};
 inline constexpr AttrMark<mlir::DenseI64ArrayAttr> kArgAlignment{"arg_alignment", isOp<FuncOp>, "functions", "a list of bytes"};
 
-inline constexpr const Mark *kMarks[] = {&kLastRound, &kLeastRounds, &kKernel, &kNumber, &kBeside, &kArgStrides, &kArgAlignment};
+inline constexpr const Mark *kMarks[] = {&kLastRound, &kStep, &kLeastRounds, &kKernel, &kNumber, &kBeside, &kArgStrides, &kArgAlignment};
 
 } // namespace kernelc::tile
