@@ -21,6 +21,9 @@ set(KERNELC_LAYERS
 # folder of a layer : the folders of that layer that it may include (itself always). What lies in the layer's own folder
 # (passes/Passes.h) is for all of them. Folders that no row names are free.
 set(KERNELC_FOLDERS
+  "ir/te:"
+  "ir/tile:te,cu"
+  "ir/cu:"
   "passes/index:"
   "passes/analysis:index"
   "passes/tile:index"

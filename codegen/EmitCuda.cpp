@@ -4,6 +4,7 @@
 
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
+#include "ir/cu/Marks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -233,9 +234,9 @@ void Emitter::emitFor(scf::ForOp op) {
     names_.alias(result, arg);
   }
   StringRef wanted = cu::findName(op.getInductionVar().getLoc());
-  if (Attribute unroll = op->getAttr(cu::kUnrollAttr)) {
-    auto rounds = dyn_cast<IntegerAttr>(unroll);
-    line("#pragma unroll" + (rounds ? " " + std::to_string(rounds.getInt()) : std::string()));
+  if (cu::kUnroll.isOn(op)) {
+    std::optional<int64_t> rounds = cu::kUnroll.findRoundsOn(op);
+    line("#pragma unroll" + (rounds ? " " + std::to_string(*rounds) : std::string()));
   }
   NameTable::Scope scope(names_);
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);

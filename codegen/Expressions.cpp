@@ -2,6 +2,7 @@
 // Scalar expressions of the CUDA text.
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
+#include "ir/cu/Marks.h"
 
 #include <cmath>
 #include <limits>
@@ -63,7 +64,7 @@ static bool isNarrow(Value v) {
     if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !cu::isSearch(op))
       op = nullptr;
   }
-  return op && op->hasAttr(cu::kNarrowAttr);
+  return op && cu::kNarrow.isOn(op);
 }
 
 unsigned Emitter::bitsOfElement(Value memref) {

@@ -123,7 +123,7 @@ void KernelEmitter::emitRecurrence(const CoreStatement &s) {
                                      AffineMapAttr::get(AffineMap::get(points.size(), kernel.sizes.size(), subs, builder.getContext())),
                                      AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
                                      !s.whole && !init && (s.completed || !s.conditions.empty()), unsigned(reduces.size()));
-  op->setAttr(te::kLawText, builder.getStringAttr(sequenceText(s, order)));
+  te::kLawText.putOn(op, sequenceText(s, order));
   // The dims, what reductions come to, and the tensor itself as far as it is defined.
   auto open = [&](Region &region, ArrayRef<IndexVar *> domain, ArrayRef<Node *> values) {
     Block *block = openBody(region, domain);

@@ -8,6 +8,7 @@
 #include "frontend/Schedules.h"
 
 #include "frontend/Parser.h"
+#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "support/Target.h"
 #include "support/TargetNames.h"
@@ -196,8 +197,8 @@ bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics 
     // (of two schedules of one launch, for other targets, messages point at the first)
     llvm::StringSet<> seen;
     llvm::erase_if(places, [&](NamedAttribute a) { return !seen.insert(a.getName().getValue()).second; });
-    kernel->setAttr("schedule", b.getArrayAttr(records));
-    kernel->setAttr(te::kSchedulePlaces, b.getDictionaryAttr(places));
+    te::kSchedule.putOn(kernel, b.getArrayAttr(records));
+    te::kScheduleAt.putOn(kernel, b.getDictionaryAttr(places));
   }
   return diags.numErrors() == before;
 }

@@ -2,6 +2,7 @@
 #include "reference/Compile.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -144,7 +145,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
     return copy.status();
   auto kernel = cast<te::KernelOp>((*copy)->getBody()->front());
   if (sums == Sums::InF32)
-    kernel->setAttr(kSumsInF32, UnitAttr::get(&context));
+    te::kSumsInF32.putOn(kernel);
   expandCascades(kernel);
   expandFolds(kernel);
   inlineComputes(kernel);

@@ -41,9 +41,6 @@ Value integerOpError(Builder &b, mlir::Operation *op, llvm::ArrayRef<Scalar> in,
 /// Of an arith or math op with float operands.
 Value floatOpError(Builder &b, mlir::Operation *op, llvm::ArrayRef<Scalar> in, Value v);
 
-/// A kernel whose sums of f32 are f32 sums, on whatever unit: what Sums::InF32 puts on it.
-inline constexpr llvm::StringLiteral kSumsInF32 = "sums_in_f32";
-
 /// What adding up the terms of `op` rounds.
 SumUnit sumUnit(te::ReduceOp op);
 /// One step of a reduction with error; see Accumulator for the states.

@@ -7,7 +7,6 @@
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
 #include "reference/SpecialErrors.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -19,106 +18,18 @@ class UnaryRules {
 public:
   UnaryRules(Builder &b, Value x, Value e, Value v) : b(b), m(b, v), x(x), e(e), v(v) {}
 
-  Value propagate(StringRef name) {
-    enum Kind {
-      Exp,
-      Exp2,
-      Expm1,
-      Log,
-      Log2,
-      Log10,
-      Log1p,
-      Tanh,
-      Erf,
-      Bounded,
-      Tan,
-      Asin,
-      Atan,
-      Asinh,
-      Acosh,
-      Atanh,
-      Sinh,
-      Cosh,
-      Cbrt,
-      Rsqrt,
-      Sqrt,
-      Unknown
-    };
-    Kind kind = llvm::StringSwitch<Kind>(name)
-                    .Case("math.exp", Exp)
-                    .Case("math.exp2", Exp2)
-                    .Case("math.expm1", Expm1)
-                    .Case("math.log", Log)
-                    .Case("math.log2", Log2)
-                    .Case("math.log10", Log10)
-                    .Case("math.log1p", Log1p)
-                    .Case("math.tanh", Tanh)
-                    .Cases({"math.erf", "math.erfc"}, Erf)
-                    .Cases({"math.sin", "math.cos"}, Bounded)
-                    .Case("math.tan", Tan)
-                    .Cases({"math.asin", "math.acos"}, Asin)
-                    .Case("math.atan", Atan)
-                    .Case("math.asinh", Asinh)
-                    .Case("math.acosh", Acosh)
-                    .Case("math.atanh", Atanh)
-                    .Case("math.sinh", Sinh)
-                    .Case("math.cosh", Cosh)
-                    .Case("math.cbrt", Cbrt)
-                    .Case("math.rsqrt", Rsqrt)
-                    .Case("math.sqrt", Sqrt)
-                    .Default(Unknown);
-    Value one = m.constant(1);
-    switch (kind) {
-    case Exp: return m.mul(v, pure("kc_expm1", e));
-    case Exp2: return m.mul(v, pure("kc_expm1", m.mul(e, m.constant(0.6931471805599454))));
-    case Expm1: return m.mul(m.add(v, one), pure("kc_expm1", e));
-    case Log: return logarithm(x, 1);
-    case Log2: return logarithm(x, 1.4426950408889636);
-    case Log10: return logarithm(x, 0.4342944819032519);
-    case Log1p: return logarithm(m.add(x, one), 1);
-    case Tanh: { // the slope is largest nearest to zero
-      Value t = callIntrinsic(b, "llvm.tanh", v.getType(), nearest());
-      return m.mul(e, m.sub(one, m.mul(t, t)));
-    }
-    case Erf: {
-      Value d = nearest();
-      Value slope = callIntrinsic(b, "llvm.exp", v.getType(), Value(arith::NegFOp::create(b, m.mul(d, d))));
-      return m.mul(e, m.mul(slope, m.constant(1.1283791670955128)));
-    }
-    case Bounded: return m.min(e, m.constant(2));
-    case Tan: {
-      Value small = m.less(m.mul(m.add(one, m.abs(v)), e), m.constant(0.25));
-      return m.select(small, m.mul(m.mul(e, m.constant(2.5)), m.add(one, m.mul(v, v))), m.infinity());
-    }
-    case Asin: return within(m.sub(one, square(m.add(m.abs(x), e))), true);
-    case Atan: return m.div(e, m.add(one, square(nearest())));
-    case Asinh: return m.div(e, root(m.add(one, square(nearest()))));
-    case Acosh: {
-      Value low = m.sub(x, e);
-      return m.select(m.less(one, low), m.div(e, root(m.sub(square(low), one))), m.infinity());
-    }
-    case Atanh: return within(m.sub(one, square(m.add(m.abs(x), e))), false);
-    case Sinh: return m.mul(e, callIntrinsic(b, "llvm.cosh", v.getType(), m.add(m.abs(x), e)));
-    case Cosh: return m.mul(e, callIntrinsic(b, "llvm.sinh", v.getType(), m.add(m.abs(x), e)));
-    case Cbrt: {
-      Value c = pure("kc_cbrt", nearest());
-      return m.min(m.div(e, m.mul(m.constant(3), square(c))), pure("kc_cbrt", m.mul(m.constant(4), e)));
-    }
-    case Rsqrt: {
-      Value low = m.sub(x, e);
-      return m.select(m.less(m.zero(), low), m.div(m.mul(m.constant(0.5), e), m.mul(low, root(low))), m.infinity());
-    }
-    case Sqrt: {
-      Value low = m.sub(x, e);
-      Value inside = m.cmp(arith::CmpFPredicate::OGE, low, m.zero());
-      return m.select(inside, m.min(m.div(e, v), root(e)), m.infinity());
-    }
-    case Unknown: break;
-    }
-    return m.select(m.less(m.zero(), e), m.infinity(), m.zero());
-  }
+  Value propagate(StringRef op);
 
 private:
+  struct Rule {
+    StringLiteral op;
+    Value (*error)(UnaryRules &);
+  };
+  static const Rule kRules[];
+
+  Value one() { return m.constant(1); }
+  /// Of functions whose slope grows towards |x| = 1.
+  Value withinOne(bool takeRoot) { return within(m.sub(one(), square(m.add(m.abs(x), e))), takeRoot); }
   Value pure(const char *symbol, Value arg) { return callPure(b, symbol, arg.getType(), arg); }
   Value square(Value a) { return m.mul(a, a); }
   Value root(Value a) { return math::SqrtOp::create(b, a); }
@@ -129,6 +40,11 @@ private:
     Value change = arith::NegFOp::create(b, pure("kc_log1p", arith::NegFOp::create(b, m.div(e, a))));
     return m.select(m.less(e, a), m.mul(change, m.constant(scale)), m.infinity());
   }
+  Value errorFunction() {
+    Value d = nearest();
+    Value slope = callIntrinsic(b, "llvm.exp", v.getType(), Value(arith::NegFOp::create(b, m.mul(d, d))));
+    return m.mul(e, m.mul(slope, m.constant(1.1283791670955128)));
+  }
   /// e / room or e / sqrt(room) where room > 0.
   Value within(Value room, bool takeRoot) { return m.select(m.less(m.zero(), room), m.div(e, takeRoot ? root(room) : room), m.infinity()); }
 
@@ -136,6 +52,65 @@ private:
   ErrorMath m;
   Value x, e, v;
 };
+
+const UnaryRules::Rule UnaryRules::kRules[] = {
+    {"math.exp", [](UnaryRules &r) { return r.m.mul(r.v, r.pure("kc_expm1", r.e)); }},
+    {"math.exp2", [](UnaryRules &r) { return r.m.mul(r.v, r.pure("kc_expm1", r.m.mul(r.e, r.m.constant(0.6931471805599454)))); }},
+    {"math.expm1", [](UnaryRules &r) { return r.m.mul(r.m.add(r.v, r.one()), r.pure("kc_expm1", r.e)); }},
+    {"math.log", [](UnaryRules &r) { return r.logarithm(r.x, 1); }},
+    {"math.log2", [](UnaryRules &r) { return r.logarithm(r.x, 1.4426950408889636); }},
+    {"math.log10", [](UnaryRules &r) { return r.logarithm(r.x, 0.4342944819032519); }},
+    {"math.log1p", [](UnaryRules &r) { return r.logarithm(r.m.add(r.x, r.one()), 1); }},
+    {"math.tanh",
+     [](UnaryRules &r) { // the slope is largest nearest to zero
+       Value t = callIntrinsic(r.b, "llvm.tanh", r.v.getType(), r.nearest());
+       return r.m.mul(r.e, r.m.sub(r.one(), r.m.mul(t, t)));
+     }},
+    {"math.erf", [](UnaryRules &r) { return r.errorFunction(); }},
+    {"math.erfc", [](UnaryRules &r) { return r.errorFunction(); }},
+    {"math.sin", [](UnaryRules &r) { return r.m.min(r.e, r.m.constant(2)); }},
+    {"math.cos", [](UnaryRules &r) { return r.m.min(r.e, r.m.constant(2)); }},
+    {"math.tan",
+     [](UnaryRules &r) {
+       ErrorMath &m = r.m;
+       Value small = m.less(m.mul(m.add(r.one(), m.abs(r.v)), r.e), m.constant(0.25));
+       return m.select(small, m.mul(m.mul(r.e, m.constant(2.5)), m.add(r.one(), m.mul(r.v, r.v))), m.infinity());
+     }},
+    {"math.asin", [](UnaryRules &r) { return r.withinOne(true); }},
+    {"math.acos", [](UnaryRules &r) { return r.withinOne(true); }},
+    {"math.atan", [](UnaryRules &r) { return r.m.div(r.e, r.m.add(r.one(), r.square(r.nearest()))); }},
+    {"math.asinh", [](UnaryRules &r) { return r.m.div(r.e, r.root(r.m.add(r.one(), r.square(r.nearest())))); }},
+    {"math.acosh",
+     [](UnaryRules &r) {
+       Value low = r.m.sub(r.x, r.e);
+       return r.m.select(r.m.less(r.one(), low), r.m.div(r.e, r.root(r.m.sub(r.square(low), r.one()))), r.m.infinity());
+     }},
+    {"math.atanh", [](UnaryRules &r) { return r.withinOne(false); }},
+    {"math.sinh", [](UnaryRules &r) { return r.m.mul(r.e, callIntrinsic(r.b, "llvm.cosh", r.v.getType(), r.m.add(r.m.abs(r.x), r.e))); }},
+    {"math.cosh", [](UnaryRules &r) { return r.m.mul(r.e, callIntrinsic(r.b, "llvm.sinh", r.v.getType(), r.m.add(r.m.abs(r.x), r.e))); }},
+    {"math.cbrt",
+     [](UnaryRules &r) {
+       Value c = r.pure("kc_cbrt", r.nearest());
+       return r.m.min(r.m.div(r.e, r.m.mul(r.m.constant(3), r.square(c))), r.pure("kc_cbrt", r.m.mul(r.m.constant(4), r.e)));
+     }},
+    {"math.rsqrt",
+     [](UnaryRules &r) {
+       Value low = r.m.sub(r.x, r.e);
+       return r.m.select(r.m.less(r.m.zero(), low), r.m.div(r.m.mul(r.m.constant(0.5), r.e), r.m.mul(low, r.root(low))), r.m.infinity());
+     }},
+    {"math.sqrt",
+     [](UnaryRules &r) {
+       Value low = r.m.sub(r.x, r.e), inside = r.m.cmp(arith::CmpFPredicate::OGE, low, r.m.zero());
+       return r.m.select(inside, r.m.min(r.m.div(r.e, r.v), r.root(r.e)), r.m.infinity());
+     }},
+};
+
+Value UnaryRules::propagate(StringRef op) {
+  for (const Rule &rule : kRules)
+    if (rule.op == op)
+      return rule.error(*this);
+  return m.select(m.less(m.zero(), e), m.infinity(), m.zero());
+}
 
 Value propagatePow(Builder &b, ErrorMath &m, Value x, Value ex, Value y, Value ey, Value v) {
   Value size = m.abs(x);

@@ -18,6 +18,7 @@
 #include "driver/jit/PlanChoice.h"
 #include "driver/jit/Session.h"
 #include "driver/jit/TuningStore.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Te.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
@@ -198,14 +199,14 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
       findTuned(session.cache(), program, kernel, options, [&](const std::string &text) { remarks.push_back(text); });
   if (!tuned)
     return compile();
-  mlir::Attribute own; // of a text in MLIR's syntax
+  mlir::ArrayAttr own; // of a text in MLIR's syntax
   auto eachOp = [&](mlir::ModuleOp module, llvm::function_ref<void(te::KernelOp)> fn) {
     for (auto op : module.getOps<te::KernelOp>())
       if (op.getSymName() == kernel.name)
         fn(op);
   };
   absl::Status attached = program.withModule([&](mlir::ModuleOp module) {
-    eachOp(module, [&](te::KernelOp op) { own = op->getAttr("schedule"); });
+    eachOp(module, [&](te::KernelOp op) { own = te::kSchedule.findOn(op); });
     return attachSchedules(module, tuned->schedule, "tuned schedule", kernel.name);
   });
   absl::Status status = attached.ok() ? compile() : attached;
@@ -215,7 +216,7 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
   }
   remarks.push_back(noLongerHolds(kernel, options.target, status));
   absl::Status restored = program.withModule([&](mlir::ModuleOp module) {
-    eachOp(module, [&](te::KernelOp op) { own ? op->setAttr("schedule", own) : (void)op->removeAttr("schedule"); });
+    eachOp(module, [&](te::KernelOp op) { own ? te::kSchedule.putOn(op, own) : te::kSchedule.removeFrom(op); });
     return absl::OkStatus();
   });
   return restored.ok() ? compile() : restored;

@@ -8,7 +8,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/kernelc")
 set(header_dir "${CMAKE_INSTALL_INCLUDEDIR}/kernelc")
 
 set(runtime_libraries KernelcSupport KernelcRuntime)
-set(jit_libraries KernelcTe KernelcTile KernelcCu KernelcFrontend KernelcPasses KernelcCodegen KernelcReference KernelcTileInterpreter KernelcEmulator
+set(jit_libraries KernelcMark KernelcTe KernelcTile KernelcCu KernelcFrontend KernelcPasses KernelcCodegen KernelcReference KernelcTileInterpreter KernelcEmulator
   KernelcRegistration KernelcCompiler KernelcSession)
 foreach(library IN LISTS runtime_libraries jit_libraries)
   target_include_directories(${library} INTERFACE "$<INSTALL_INTERFACE:${header_dir}>")

@@ -12,7 +12,7 @@
 #include "driver/compile/SizeExprOf.h"
 #include "driver/compile/SourceLocOf.h"
 #include "driver/compile/TextHeader.h"
-#include "ir/cu/Beside.h"
+#include "ir/cu/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
@@ -116,11 +116,9 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
   return m;
 }
 
-/// Launches and workspaces of the cu.kernels in `module`. Fails with a diagnostic where memory has no room for a workspace, or a
-/// launch has more blocks than a GPU takes, whatever the sizes.
-LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
-  std::map<int64_t, Workspace> workspaces; // by source number
-  auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
+/// Workspaces of the cu.kernels by their source numbers. Fails with a diagnostic where memory has no room for one.
+FailureOr<std::map<int64_t, Workspace>> collectWorkspaces(ArrayRef<cu::KernelOp> kernels, te::KernelOp kernel) {
+  std::map<int64_t, Workspace> workspaces;
   for (cu::KernelOp k : kernels)
     for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
       auto dict = cast<DictionaryAttr>(a);
@@ -140,9 +138,54 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
       if (!map)
         workspace.name = cu::findName(k.getBlock().getArgument(i).getLoc()).str();
     }
+  return workspaces;
+}
+
+/// How many blocks a launch has; the kernel's grid counts clusters of tiles.
+SizeExpr gridOf(cu::KernelOp k) {
+  SizeExpr grid = sizeExprOf(k.getGrid().getResult(0));
+  int64_t cluster = k.getCluster();
+  if (k.getPersistent()) {
+    SizeExpr atOnce = SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster);
+    if (cluster > 1) // of more blocks than multiprocessors too
+      atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
+    grid = SizeExpr::binary(SizeTerm::Min, grid, atOnce);
+    if (std::optional<int64_t> records = cu::kRecords.findOn(k)) // each has a block (cu-join)
+      grid = SizeExpr::binary(SizeTerm::Max, grid, SizeExpr(*records));
+  }
+  return cluster > 1 ? grid * SizeExpr(cluster) : grid;
+}
+
+/// What a launch passes for argument `i` of its kernel. `offsets`: of workspaces.
+LaunchArg argumentOf(cu::KernelOp k, unsigned i, te::KernelOp kernel, ArrayRef<te::StrideSize> strides,
+                     const std::map<int64_t, SizeExpr> &offsets) {
+  auto dict = cast<DictionaryAttr>(k.getArgSources()[i]);
+  if (auto size = dict.getAs<IntegerAttr>("size"))
+    return SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), int(k.getIndexBits())};
+  if (dict.contains("tensor_map")) {
+    TensorMapArg map = tensorMapOf(dict, offsets);
+    for (SizeExpr &s : map.strides)
+      s = withStrides(s, kernel, strides);
+    return map;
+  }
+  int64_t source = dict.getAs<IntegerAttr>("source").getInt();
+  if (source < 0)
+    return PointerArg{-1, offsets.at(source)};
+  if (isa<MemRefType>(k.getBlock().getArgument(i).getType()))
+    return PointerArg{int(source), SizeExpr(0)};
+  return ScalarArg{int(source)};
+}
+
+/// Launches and workspaces of the cu.kernels in `module`. Fails with a diagnostic where memory has no room for a workspace, or a
+/// launch has more blocks than a GPU takes, whatever the sizes.
+LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te::StrideSize> strides, Variant &variant) {
+  auto kernels = llvm::to_vector(module.getOps<cu::KernelOp>());
+  FailureOr<std::map<int64_t, Workspace>> workspaces = collectWorkspaces(kernels, kernel);
+  if (failed(workspaces))
+    return failure();
   std::map<int64_t, SizeExpr> workspaceOffset;
   variant.workspaceBytes = SizeExpr(0);
-  for (auto &[source, workspace] : workspaces) {
+  for (auto &[source, workspace] : *workspaces) {
     if (workspace.name.empty()) // only tensor copies meet it
       workspace.name = absl::StrCat("workspace ", -source);
     workspaceOffset[source] = workspace.byteOffset = variant.workspaceBytes;
@@ -152,18 +195,7 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
   for (cu::KernelOp k : kernels) {
     Launch launch;
     launch.entry = k.getSymName().str();
-    launch.grid = sizeExprOf(k.getGrid().getResult(0));
-    int64_t cluster = k.getCluster(); // the grid counts clusters
-    if (k.getPersistent()) {
-      SizeExpr atOnce = SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::smCount() * SizeExpr(int64_t(k.getMinBlocks())), cluster);
-      if (cluster > 1) // of more blocks than multiprocessors too
-        atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
-      launch.grid = SizeExpr::binary(SizeTerm::Min, launch.grid, atOnce);
-      if (auto records = k->getAttrOfType<IntegerAttr>(cu::kRecordsAttr)) // each has a block (cu-join)
-        launch.grid = SizeExpr::binary(SizeTerm::Max, launch.grid, SizeExpr(records.getInt()));
-    }
-    if (cluster > 1)
-      launch.grid = launch.grid * SizeExpr(cluster);
+    launch.grid = gridOf(k);
     if (failed(checkBlocks(launch.grid, kernel.getNumSizes(), launch.entry, k.getLoc())))
       return failure();
     launch.block = k.getThreads();
@@ -171,27 +203,8 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
     launch.dependent = k.walk([](cu::LaunchWaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
     launch.sharedBytes = int64_t(k.getSharedBytes());
     launch.schedule = k.getSchedule().str();
-    for (auto [i, a] : llvm::enumerate(k.getArgSources())) {
-      auto dict = cast<DictionaryAttr>(a);
-      if (auto size = dict.getAs<IntegerAttr>("size")) {
-        launch.args.push_back(SizeArg{withStrides(SizeExpr::size(size.getInt()), kernel, strides), int(k.getIndexBits())});
-        continue;
-      }
-      if (dict.contains("tensor_map")) {
-        TensorMapArg map = tensorMapOf(dict, workspaceOffset);
-        for (SizeExpr &s : map.strides)
-          s = withStrides(s, kernel, strides);
-        launch.args.push_back(std::move(map));
-        continue;
-      }
-      int64_t source = dict.getAs<IntegerAttr>("source").getInt();
-      if (source < 0)
-        launch.args.push_back(PointerArg{-1, workspaceOffset[source]});
-      else if (isa<MemRefType>(k.getBlock().getArgument(i).getType()))
-        launch.args.push_back(PointerArg{int(source), SizeExpr(0)});
-      else
-        launch.args.push_back(ScalarArg{int(source)});
-    }
+    for (unsigned i = 0; i < k.getArgSources().size(); ++i)
+      launch.args.push_back(argumentOf(k, i, kernel, strides, workspaceOffset));
     variant.launches.push_back(std::move(launch));
   }
   return success();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "driver/compile/Quote.h"
+#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/Builders.h"
@@ -124,8 +125,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
     if (!found)
       return absl::NotFoundError(
           wrongAt({firstOf[name], "kernel"}, absl::StrCat("there is no kernel '", name, "'; the program has ", namesOfKernels(module))));
-    found->setAttr("schedule", b.getArrayAttr(list)); // in place of the text's own
-    found->removeAttr(te::kSchedulePlaces);
+    te::kSchedule.putOn(found, b.getArrayAttr(list)); // in place of the text's own
+    te::kScheduleAt.removeFrom(found);
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,8 @@
 #include <random>
 #include <set>
 
+#include "ir/te/Marks.h"
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "passes/index/Strides.h"
@@ -47,10 +49,9 @@ std::set<int64_t> findTiles(ModuleOp module) {
           tiles.insert(t);
   };
   for (Operation &op : *module.getBody()) {
-    add(op.getAttr("tiles"));
     if (auto func = dyn_cast<tile::FuncOp>(op))
       add(func.getTilesAttr());
-    auto plan = op.getAttrOfType<DictionaryAttr>("plan");
+    DictionaryAttr plan = te::kPlan.findOn(&op);
     auto launches = plan ? plan.getAs<ArrayAttr>("launches") : ArrayAttr();
     for (Attribute l : launches ? launches.getValue() : llvm::ArrayRef<Attribute>())
       if (auto launch = dyn_cast<DictionaryAttr>(l))
@@ -83,10 +84,10 @@ std::vector<SizeFact> findSizeFacts(ModuleOp module, te::KernelOp kernel, llvm::
       for (auto [i, n] : llvm::enumerate(list.asArrayRef()))
         bounds(i, n);
   };
-  if (auto plan = kernel->getAttrOfType<DictionaryAttr>("plan"))
+  if (DictionaryAttr plan = te::kPlan.findOn(kernel))
     both(plan.get("size_div"), plan.get("size_max"));
   for (auto func : module.getOps<tile::FuncOp>())
-    if (auto of = func->getAttrOfType<StringAttr>("kernel"); of && of.getValue() == kernel.getSymName())
+    if (tile::kKernel.findOn(func) == kernel.getSymName())
       both(func.getSizeDivAttr(), func.getSizeMaxAttr());
   return facts;
 }

@@ -6,6 +6,8 @@
 #include "driver/compile/PrintVariant.h"
 #include "driver/verify/HostValues.h"
 #include "ir/cu/Cu.h"
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,8 +26,8 @@ const char *describe(VerifyTrial::Inputs inputs) {
 
 /// Whether a tile function or cu kernel is a launch of `kernel`.
 bool isLaunchOf(mlir::Operation *op, const std::string &kernel) {
-  auto name = op->getAttrOfType<mlir::StringAttr>("kernel");
-  return !name || name.getValue() == kernel;
+  std::optional<llvm::StringRef> name = isa<tile::FuncOp>(op) ? tile::kKernel.findOn(op) : cu::kKernel.findOn(op);
+  return !name || *name == kernel;
 }
 
 } // namespace

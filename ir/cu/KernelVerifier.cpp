@@ -2,6 +2,8 @@
 // What a cu.kernel asks of its own attributes and of all that stands in it: [C1] to [C8] of its description.
 #include "ir/cu/KernelVerifier.h"
 
+#include "ir/cu/Marks.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -21,8 +23,11 @@ public:
     for (BlockArgument a : kernel_.getBlock().getArguments())
       if (failed(checkType(kernel_, a.getType())))
         return failure();
-    WalkResult result = kernel_.walk(
-        [&](Operation *op) { return op == kernel_ || succeeded(checkOp(op)) ? WalkResult::advance() : WalkResult::interrupt(); });
+    WalkResult result = kernel_.walk([&](Operation *op) {
+      return (op == kernel_ || succeeded(checkOp(op))) && succeeded(verifyMarks(op, {kMarks}, "ir/cu/Marks.h", "[C8] "))
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    });
     return failure(result.wasInterrupted());
   }
 
@@ -110,7 +115,7 @@ private:
     for (Type t : op->getResultTypes())
       if (failed(checkType(op, t)))
         return failure();
-    if (failed(checkControl(op)) || failed(checkMarks(op)))
+    if (failed(checkControl(op)))
       return failure();
     constexpr int64_t kMostCount = 128, kMostPending = 1024;
     auto all = [](std::initializer_list<LogicalResult> results) {
@@ -188,18 +193,6 @@ private:
     for (Type t : op->getResultTypes())
       if (isa<BaseMemRefType>(t) && !isa<SharedOp, memref::AllocaOp>(op))
         return op->emitOpError() << "[C4] makes memory; cu.shared and memref.alloca do";
-    return success();
-  }
-
-  LogicalResult checkMarks(Operation *op) { // [C8]
-    auto number = [](Attribute a) {
-      auto i = dyn_cast_or_null<IntegerAttr>(a);
-      return i && i.getType().isSignlessInteger(64) ? std::optional(i.getInt()) : std::nullopt;
-    };
-    if (Attribute most = op->getAttr(kMostAttr); most && !number(most))
-      return op->emitOpError() << "[C8] has a '" << kMostAttr << "' that is no number";
-    if (Attribute unroll = op->getAttr(kUnrollAttr); unroll && !isa<UnitAttr>(unroll) && number(unroll).value_or(0) < 1)
-      return op->emitOpError() << "[C8] has a '" << kUnrollAttr << "' that is neither a unit nor a positive number";
     return success();
   }
 

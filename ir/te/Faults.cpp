@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Faults.h"
 
+#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
-
-static constexpr StringLiteral kFaults = "faults"; // the attribute
 
 void setFaults(KernelOp kernel, ArrayRef<Fault> faults) {
   Builder b(kernel);
@@ -20,28 +19,27 @@ void setFaults(KernelOp kernel, ArrayRef<Fault> faults) {
                              b.getNamedAttr("extents", AffineMapAttr::get(f.extents))}));
   }
   if (entries.empty())
-    kernel->removeAttr(kFaults);
+    kFaults.removeFrom(kernel);
   else
-    kernel->setAttr(kFaults, b.getArrayAttr(entries));
+    kFaults.putOn(kernel, b.getArrayAttr(entries));
 }
 
 bool hasValidFaults(KernelOp kernel) {
-  Attribute all = kernel->getAttr(kFaults);
-  auto entries = dyn_cast_or_null<ArrayAttr>(all);
-  return !all || (entries && llvm::all_of(entries, [](Attribute entry) {
-                    auto fault = dyn_cast<DictionaryAttr>(entry);
-                    if (!fault || !fault.getAs<LocationAttr>("at") || !fault.getAs<StringAttr>("what"))
-                      return false;
-                    auto names = fault.getAs<ArrayAttr>("indices");
-                    auto lows = fault.getAs<AffineMapAttr>("lows"), extents = fault.getAs<AffineMapAttr>("extents");
-                    return names && lows && extents && llvm::all_of(names, llvm::IsaPred<StringAttr>) &&
-                           lows.getValue().getNumResults() == names.size() && extents.getValue().getNumResults() == names.size();
-                  }));
+  ArrayAttr entries = kFaults.findOn(kernel);
+  return !entries || llvm::all_of(entries, [](Attribute entry) {
+    auto fault = dyn_cast<DictionaryAttr>(entry);
+    if (!fault || !fault.getAs<LocationAttr>("at") || !fault.getAs<StringAttr>("what"))
+      return false;
+    auto names = fault.getAs<ArrayAttr>("indices");
+    auto lows = fault.getAs<AffineMapAttr>("lows"), extents = fault.getAs<AffineMapAttr>("extents");
+    return names && lows && extents && llvm::all_of(names, llvm::IsaPred<StringAttr>) && lows.getValue().getNumResults() == names.size() &&
+           extents.getValue().getNumResults() == names.size();
+  });
 }
 
 SmallVector<Fault> getFaults(KernelOp kernel) {
   SmallVector<Fault> faults;
-  if (auto all = kernel->getAttrOfType<ArrayAttr>(kFaults))
+  if (ArrayAttr all = kFaults.findOn(kernel))
     for (auto entry : all.getAsRange<DictionaryAttr>()) {
       Fault f{Location(entry.getAs<LocationAttr>("at")),
               entry.getAs<StringAttr>("what").str(),

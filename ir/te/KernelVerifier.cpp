@@ -3,6 +3,7 @@
 // verifier does (TeOps.cpp, TeCascade.cpp).
 #include "ir/te/KernelVerifier.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 
 using namespace mlir;
@@ -86,25 +87,21 @@ LogicalResult verifyParameters(KernelOp kernel) {
     return kernel.emitOpError() << "[C8] '" << name << "' must have one entry for each of the " << shapes.size()
                                 << " parameters: strides over the sizes or unit, and bytes that are a power of two up to 16";
   };
-  constexpr StringLiteral kStrides = "param_strides", kAlignment = "param_alignment";
-  if (Attribute given = kernel->getAttr(kStrides)) {
-    auto list = dyn_cast<ArrayAttr>(given);
-    if (!list || list.size() != shapes.size())
-      return wrong(kStrides);
+  if (ArrayAttr list = kParamStrides.findOn(kernel)) {
+    if (list.size() != shapes.size())
+      return wrong(kParamStrides.name);
     for (auto [entry, shape] : llvm::zip(list, shapes)) {
       auto map = dyn_cast<AffineMapAttr>(entry);
       if (!map ? !isa<UnitAttr>(entry)
                : map.getValue().getNumDims() || map.getValue().getNumSymbols() != kernel.getNumSizes() ||
                      map.getValue().getNumResults() != shape.getNumResults())
-        return wrong(kStrides);
+        return wrong(kParamStrides.name);
     }
   }
-  if (Attribute given = kernel->getAttr(kAlignment)) {
-    auto list = dyn_cast<DenseI64ArrayAttr>(given);
-    if (!list || list.size() != int64_t(shapes.size()) ||
+  if (DenseI64ArrayAttr list = kParamAlignment.findOn(kernel))
+    if (list.size() != int64_t(shapes.size()) ||
         !llvm::all_of(list.asArrayRef(), [](int64_t bytes) { return bytes >= 1 && bytes <= 16 && llvm::isPowerOf2_64(bytes); }))
-      return wrong(kAlignment);
-  }
+      return wrong(kParamAlignment.name);
   return success();
 }
 
@@ -130,7 +127,10 @@ LogicalResult verifyKernelBody(KernelOp kernel) {
   for (Value v : kernel.getReturn().getOuts())
     if (!isTensorOf(kernel, v))
       return kernel.getReturn().emitOpError() << "[C5] returns a tensor that is no argument of the kernel, nor what a statement gives";
-  return failed(verifyDivisors(kernel)) ? failure() : verifyParameters(kernel);
+  if (failed(verifyDivisors(kernel)) || failed(verifyParameters(kernel)))
+    return failure();
+  auto hasMarks = [](Operation *op) { return succeeded(verifyMarks(op)) ? WalkResult::advance() : WalkResult::interrupt(); };
+  return failure(kernel->walk(hasMarks).wasInterrupted());
 }
 
 } // namespace kernelc::te

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Limits.h"
 
+#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
-
-static constexpr StringLiteral kLimits = "limits";
 
 void addLimit(KernelOp kernel, const Limit &limit) {
   Builder b(kernel);
@@ -16,16 +15,16 @@ void addLimit(KernelOp kernel, const Limit &limit) {
       b.getDictionaryAttr({b.getNamedAttr("count", AffineMapAttr::get(map)), b.getNamedAttr("below", b.getI64IntegerAttr(limit.below)),
                            b.getNamedAttr("what", b.getStringAttr(limit.what))});
   SmallVector<Attribute> all;
-  if (auto known = kernel->getAttrOfType<ArrayAttr>(kLimits))
+  if (ArrayAttr known = kLimits.findOn(kernel))
     all.assign(known.begin(), known.end());
   if (!llvm::is_contained(all, entry))
     all.push_back(entry);
-  kernel->setAttr(kLimits, b.getArrayAttr(all));
+  kLimits.putOn(kernel, b.getArrayAttr(all));
 }
 
 SmallVector<Limit> getLimits(KernelOp kernel) {
   SmallVector<Limit> limits;
-  if (auto all = kernel->getAttrOfType<ArrayAttr>(kLimits))
+  if (ArrayAttr all = kLimits.findOn(kernel))
     for (auto entry : all.getAsRange<DictionaryAttr>())
       limits.push_back({entry.getAs<AffineMapAttr>("count").getValue().getResult(0), entry.getAs<IntegerAttr>("below").getInt(),
                         entry.getAs<StringAttr>("what").str()});

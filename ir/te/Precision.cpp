@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Precision.h"
 
+#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
-
-namespace {
-constexpr StringRef kPolicy = "precision", kApplied = "precision_applied", kFast = "fast_accumulate", kRounded = "rounded_accumulate";
-}
 
 void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
   Builder b(kernel.getContext());
@@ -21,19 +18,16 @@ void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
   if (policy.tolerance != 0)
     entries.push_back(b.getNamedAttr("tolerance", b.getF64FloatAttr(policy.tolerance)));
   if (entries.empty())
-    kernel->removeAttr(kPolicy);
+    kPrecision.removeFrom(kernel);
   else
-    kernel->setAttr(kPolicy, b.getDictionaryAttr(entries));
+    kPrecision.putOn(kernel, b.getDictionaryAttr(entries));
 }
 
 FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
   PrecisionPolicy policy;
-  Attribute attribute = kernel->getAttr(kPolicy);
-  if (!attribute)
-    return policy;
-  auto dict = dyn_cast<DictionaryAttr>(attribute);
+  DictionaryAttr dict = kPrecision.findOn(kernel);
   if (!dict)
-    return kernel.emitError() << "'precision' must be a dictionary with contract, accumulate or tolerance";
+    return policy;
   for (NamedAttribute a : dict) {
     if (auto tolerance = dyn_cast<FloatAttr>(a.getValue()); tolerance && a.getName() == "tolerance" && tolerance.getValueAsDouble() > 0) {
       policy.tolerance = tolerance.getValueAsDouble();
@@ -50,17 +44,14 @@ FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
   return policy;
 }
 
-void setAppliedPrecision(KernelOp kernel, StringRef what) { kernel->setAttr(kApplied, StringAttr::get(kernel.getContext(), what)); }
+void setAppliedPrecision(KernelOp kernel, StringRef what) { kPrecisionApplied.putOn(kernel, what); }
 
-StringRef getAppliedPrecision(KernelOp kernel) {
-  auto text = kernel->getAttrOfType<StringAttr>(kApplied);
-  return text ? text.getValue() : StringRef();
-}
+StringRef getAppliedPrecision(KernelOp kernel) { return kPrecisionApplied.findOn(kernel).value_or(StringRef()); }
 
-bool accumulatesFast(KernelOp kernel) { return kernel->hasAttr(kFast); }
-void setAccumulatesFast(KernelOp kernel) { kernel->setAttr(kFast, UnitAttr::get(kernel.getContext())); }
-bool accumulatesRounded(KernelOp kernel) { return kernel->hasAttr(kRounded); }
-void setAccumulatesRounded(KernelOp kernel) { kernel->setAttr(kRounded, UnitAttr::get(kernel.getContext())); }
+bool accumulatesFast(KernelOp kernel) { return kFastAccumulate.isOn(kernel); }
+void setAccumulatesFast(KernelOp kernel) { kFastAccumulate.putOn(kernel); }
+bool accumulatesRounded(KernelOp kernel) { return kRoundedAccumulate.isOn(kernel); }
+void setAccumulatesRounded(KernelOp kernel) { kRoundedAccumulate.putOn(kernel); }
 
 Value buildRoundToTf32(OpBuilder &b, Location loc, Value v) {
   auto like = [&](Type element) -> Type {

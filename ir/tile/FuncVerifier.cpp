@@ -3,7 +3,10 @@
 // alone can say its own verifier does (TileOps.cpp), and has done by now.
 #include "ir/tile/FuncVerifier.h"
 
+#include "ir/cu/Marks.h"
 #include "ir/te/Combiners.h"
+#include "ir/te/Marks.h"
+#include "ir/tile/Marks.h"
 #include "support/Target.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -55,8 +58,11 @@ public:
     for (BlockArgument a : func_.getBlock().getArguments())
       if (!isa<MemRefType>(a.getType()) && !isElement(a.getType()))
         return func_.emitOpError() << "[C1] argument " << a.getArgNumber() << " is neither a memref nor a scalar";
-    WalkResult result =
-        func_.walk([&](Operation *op) { return op == func_ || succeeded(checkOp(op)) ? WalkResult::advance() : WalkResult::interrupt(); });
+    WalkResult result = func_.walk([&](Operation *op) {
+      return (op == func_ || succeeded(checkOp(op))) && succeeded(verifyMarks(op, {kMarks, te::kMarks, cu::kMarks}, "ir/*/Marks.h"))
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    });
     return failure(result.wasInterrupted());
   }
 
@@ -120,9 +126,8 @@ private:
 
   LogicalResult checkBaseLayouts() { // [C6]
     size_t args = func_.getBlock().getNumArguments();
-    if (Attribute given = func_->getAttr("arg_strides")) {
-      auto list = dyn_cast<ArrayAttr>(given);
-      bool ok = list && list.size() == args;
+    if (ArrayAttr list = kArgStrides.findOn(func_)) {
+      bool ok = list.size() == args;
       for (size_t i = 0; ok && i < args; ++i) {
         auto map = dyn_cast<AffineMapAttr>(list[i]);
         ok = map ? isOfSizes(map.getValue(), func_.getArgShape(i).getNumResults()) : isa<UnitAttr>(list[i]);
@@ -130,10 +135,9 @@ private:
       if (!ok)
         return func_.emitOpError() << "[C6] arg_strides must have 'unit', or a map from the sizes to a stride per dim, for each argument";
     }
-    if (Attribute given = func_->getAttr("arg_alignment")) {
-      auto list = dyn_cast<DenseI64ArrayAttr>(given);
+    if (DenseI64ArrayAttr list = kArgAlignment.findOn(func_)) {
       auto isAlignment = [](int64_t bytes) { return bytes >= 1 && bytes <= 16 && (bytes & (bytes - 1)) == 0; };
-      if (!list || list.size() != int64_t(args) || !llvm::all_of(list.asArrayRef(), isAlignment))
+      if (list.size() != int64_t(args) || !llvm::all_of(list.asArrayRef(), isAlignment))
         return func_.emitOpError() << "[C6] arg_alignment must have 1, 2, 4, 8 or 16 bytes for each argument";
     }
     return success();

@@ -4,6 +4,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include "ir/te/Factors.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
@@ -50,13 +51,7 @@ llvm::BitVector findSupport(Value value, unsigned numDims) {
   return dims;
 }
 
-ArrayRef<int64_t> getThinDims(Operation *op) {
-  auto dims = op->getAttrOfType<DenseI64ArrayAttr>(kStreamed);
-  // A discardable attribute has no verifier: what names no dims of the op says nothing.
-  int64_t parallel = dims && isDomainOp(op) ? getNumParallel(op) : 0;
-  return dims && llvm::all_of(dims.asArrayRef(), [&](int64_t d) { return d >= 0 && d < parallel; }) ? dims.asArrayRef()
-                                                                                                    : ArrayRef<int64_t>();
-}
+ArrayRef<int64_t> getThinDims(Operation *op) { return kStreamedDims.findOn(op); }
 
 bool isStreamedRead(Operation *op, ReadOp read) {
   ArrayRef<int64_t> thin = getThinDims(op);
@@ -539,7 +534,7 @@ std::optional<Contraction> findProduct(const Summation &sum) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getInit() || reduce.getOutMap() || reduce->hasAttr(kStreamed) || findScan(reduce))
+  if (reduce.getInit() || reduce.getOutMap() || kStreamedDims.isOn(reduce) || findScan(reduce))
     return std::nullopt;
   return findProduct(reduce);
 }

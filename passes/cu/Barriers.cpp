@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "ir/cu/StepBarrier.h"
+#include "ir/cu/Marks.h"
 #include "passes/Passes.h"
 #include "passes/cu/Access.h"
 #include "llvm/ADT/SetOperations.h"
@@ -289,7 +289,7 @@ private:
   void dropRedundant() {
     std::map<int, SmallVector<cu::SyncOp>> barriers; // by depth, in program order
     kernel_.walk([&](cu::SyncOp sync) {
-      if (sync->hasAttr(cu::kStepAttr))
+      if (cu::kStep.isOn(sync))
         return;
       int depth = 0;
       for (Operation *op = sync->getParentOp(); op != kernel_; op = op->getParentOp())

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "ir/cu/Marks.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -183,8 +184,8 @@ Range IndexRanges::derive(Value v, Facts &facts) {
 
 Range IndexRanges::ofOp(Operation *op, Facts &facts) {
   Range r = ofResult(op, facts);
-  auto most = op->getAttrOfType<IntegerAttr>(cu::kMostAttr);
-  return most && fits32_ ? meet(r, {0, most.getInt()}) : r;
+  auto most = cu::kMost.findOn(op);
+  return most && fits32_ ? meet(r, {0, *most}) : r;
 }
 
 /// Of what is stored in an array of this block's or thread's, in whatever branch and round.

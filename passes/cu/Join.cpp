@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-join: see Passes.td.
 #include "ir/cu/Beside.h"
+#include "ir/cu/Marks.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "passes/Passes.h"
 
@@ -13,10 +14,7 @@ namespace kernelc {
 namespace {
 
 /// The share that a kernel has of the blocks of the one before it; nothing of one that stands alone.
-std::optional<int64_t> findShare(cu::KernelOp kernel) {
-  auto share = kernel->getAttrOfType<IntegerAttr>(cu::kBesideAttr);
-  return share ? std::optional(share.getInt()) : std::nullopt;
-}
+std::optional<int64_t> findShare(cu::KernelOp kernel) { return cu::kBeside.findOn(kernel); }
 
 class Joiner {
 public:
@@ -57,7 +55,7 @@ private:
   Location named(StringRef name) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(first_.getLoc())); }
   /// There are no more blocks than 31 bits count.
   static Value narrow(Value v) {
-    v.getDefiningOp()->setAttr(cu::kNarrowAttr, UnitAttr::get(v.getContext()));
+    cu::kNarrow.putOn(v.getDefiningOp());
     return v;
   }
   Value number(int64_t n) { return arith::ConstantIndexOp::create(b_, cu::unnamed(first_.getLoc()), n); }
@@ -84,9 +82,9 @@ private:
     kernel_.setCluster(first_.getCluster());
     kernel_.setTarget(first_.getTarget());
     kernel_.setIndexBits(first_.getIndexBits());
-    for (NamedAttribute a : first_->getDiscardableAttrs())
-      kernel_->setAttr(a.getName(), a.getValue());
-    kernel_->setAttr(cu::kRecordsAttr, b_.getI64IntegerAttr(int64_t(parts_.size())));
+    if (std::optional<StringRef> of = cu::kKernel.findOn(first_))
+      cu::kKernel.putOn(kernel_, *of);
+    cu::kRecords.putOn(kernel_, int64_t(parts_.size()));
     Block &block = kernel_.getBody().emplaceBlock();
     SmallVector<Attribute> sources;
     auto argumentFor = [&](Attribute source, Type type, Location loc) {

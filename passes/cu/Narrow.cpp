@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-narrow: see Passes.td.
+#include "ir/cu/Marks.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "passes/cu/IndexRanges.h"
@@ -26,10 +27,10 @@ struct CuNarrowPass : impl::CuNarrowBase<CuNarrowPass> {
         // The variable goes one step beyond its last value.
         Value i = loop.getInductionVar();
         if (i.getType().isIndex() && ranges.of(i).fitsIn32Bits() && (ranges.of(i) + ranges.of(loop.getStep())).fitsIn32Bits())
-          op->setAttr(cu::kNarrowAttr, UnitAttr::get(&getContext()));
+          cu::kNarrow.putOn(op);
       } else if (op->getNumResults() == 1 && (op->getNumRegions() == 0 || cu::isSearch(op)) && op->getResult(0).getType().isIndex() &&
                  !isa<arith::ConstantOp>(op) && ranges.at(op->getResult(0), op).fitsIn32Bits()) {
-        op->setAttr(cu::kNarrowAttr, UnitAttr::get(&getContext()));
+        cu::kNarrow.putOn(op);
       }
     });
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-roll: see Passes.td.
+#include "ir/cu/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "passes/cu/AlikeParts.h"
@@ -101,7 +102,7 @@ public:
       cu::CommentOp::create(b, loc, "Epilogue: the results part by part, through a slot.");
     auto index = [&](int64_t n) { return arith::ConstantIndexOp::create(b, loc, n); };
     auto loop = scf::ForOp::create(b, loc, index(0), index(run_.count), index(1));
-    loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
+    cu::kUnroll.putAllOn(loop);
     loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("part"), loc));
     part_ = loop.getInductionVar();
     b.setInsertionPoint(loop.getBody()->getTerminator());

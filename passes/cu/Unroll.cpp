@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-unroll: see Passes.td.
+#include "ir/cu/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "support/Target.h"
@@ -139,19 +140,18 @@ private:
 
   /// Marks the loop; returns its operations.
   int64_t decide(scf::ForOp loop, int64_t round) {
-    Builder b(loop.getContext());
-    if (Attribute decided = loop->getAttr(cu::kUnrollAttr)) {
-      if (!isa<UnitAttr>(decided))
+    if (cu::kUnroll.isOn(loop)) {
+      if (!cu::kUnroll.isAllOn(loop))
         return round;
       // A prologue that computes what it fills slots with would be that code once for each slot.
       int64_t all = round * findTrips(loop).value_or(1);
       if (all <= budget_ / kShareOfPrologue || namesRegisters(loop))
         return all;
-      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      cu::kUnroll.putOn(loop, 1);
       return round;
     }
     if (carriesProducts(loop) || waitsForCopies(loop)) {
-      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      cu::kUnroll.putOn(loop, 1);
       if (getConstantIntValue(loop.getUpperBound())) {
         OpBuilder before(loop);
         loop.setUpperBound(cu::OpaqueOp::create(before, loop.getLoc(), loop.getUpperBound()));
@@ -161,21 +161,21 @@ private:
     std::optional<int64_t> trips = findTrips(loop);
     if (!trips)
       return round;
-    bool meets = synchronises(loop), keepsRounds = loop->hasAttr(cu::kTilesAttr) || meets;
+    bool meets = synchronises(loop), keepsRounds = cu::kTiles.isOn(loop) || meets;
     if (namesRegisters(loop) || (!keepsRounds && round * *trips <= budget_)) {
-      loop->setAttr(cu::kUnrollAttr, b.getUnitAttr());
+      cu::kUnroll.putAllOn(loop);
       return round * *trips;
     }
     if (keepsRounds) { // a short round of loads may be joined to the next by NVRTC
       if (meets || 2 * round > budget_)
-        loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+        cu::kUnroll.putOn(loop, 1);
       return round;
     }
     int64_t factor = 1; // the largest that leaves no rest
     for (int64_t f = 2; f < *trips && f * round <= budget_; ++f)
       if (*trips % f == 0)
         factor = f;
-    loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(factor));
+    cu::kUnroll.putOn(loop, factor);
     return round * factor;
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-widen: see Passes.td.
+#include "ir/cu/Marks.h"
 #include "passes/Passes.h"
 #include "passes/cu/IndexRanges.h"
 
@@ -25,7 +26,7 @@ public:
     SmallVector<Operation *> ops;
     kernel_.getBody().walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops) // while everything is an index
-      if (op->hasAttr(cu::kComputedAttr) && isExact(op->getResult(0)) && !ranges_.at(op->getResult(0), op).fitsIn32Bits())
+      if (cu::kComputed.isOn(op) && isExact(op->getResult(0)) && !ranges_.at(op->getResult(0), op).fitsIn32Bits())
         tooLarge_.insert(op);
     if (tooLarge_.empty())
       return;
@@ -182,7 +183,7 @@ struct CuWidenPass : impl::CuWidenBase<CuWidenPass> {
   void runOnOperation() override {
     if (fits32)
       Widening(getOperation()).run();
-    getOperation().getBody().walk([](Operation *op) { op->removeAttr(cu::kComputedAttr); });
+    getOperation().getBody().walk([](Operation *op) { cu::kComputed.removeFrom(op); });
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/index/Strides.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 
@@ -11,8 +12,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-
-constexpr StringLiteral kStrides = "param_strides", kAlignment = "param_alignment";
 
 /// Input `param` with its dims in another order: new dim d is dim order[d].
 void reorderDims(KernelOp kernel, unsigned param, ArrayRef<int> order) {
@@ -84,8 +83,8 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
         list[next++] = b.getAffineSymbolExpr(before + n);
     strides.push_back(AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())));
   }
-  kernel->setAttr(kStrides, b.getArrayAttr(strides));
-  kernel->setAttr(kAlignment, b.getDenseI64ArrayAttr(alignment));
+  kParamStrides.putOn(kernel, b.getArrayAttr(strides));
+  kParamAlignment.putOn(kernel, b.getDenseI64ArrayAttr(alignment));
   return added;
 }
 
@@ -107,7 +106,7 @@ int64_t findParam(Value tensor) {
 }
 
 AffineMap getParamStrides(KernelOp kernel, int64_t param) {
-  auto list = kernel->getAttrOfType<ArrayAttr>(kStrides);
+  ArrayAttr list = kParamStrides.findOn(kernel);
   if (!list || param < 0)
     return {};
   auto map = dyn_cast<AffineMapAttr>(list[param]);
@@ -118,18 +117,18 @@ void setBytesStrides(KernelOp kernel, int64_t param, bool rows) {
   AffineMap strides = getParamStrides(kernel, param);
   if (!strides)
     return;
-  SmallVector<Attribute> list(kernel->getAttrOfType<ArrayAttr>(kStrides).getValue());
+  SmallVector<Attribute> list(kParamStrides.findOn(kernel).getValue());
   SmallVector<AffineExpr> halved;
   for (AffineExpr s : strides.getResults())
     halved.push_back(isa<AffineConstantExpr>(s) ? s : s.floorDiv(2));
   Builder b(kernel.getContext());
   list[param] = rows ? Attribute(AffineMapAttr::get(AffineMap::get(0, strides.getNumSymbols(), halved, b.getContext()))) : b.getUnitAttr();
-  kernel->setAttr(kStrides, b.getArrayAttr(list));
+  kParamStrides.putOn(kernel, b.getArrayAttr(list));
 }
 
 int64_t getParamAlignment(KernelOp kernel, int64_t param) {
-  auto list = kernel->getAttrOfType<DenseI64ArrayAttr>(kAlignment);
-  return list && param >= 0 ? list.asArrayRef()[param] : 16;
+  DenseI64ArrayAttr list = kParamAlignment.findOn(kernel);
+  return list && param >= 0 ? list[param] : 16;
 }
 
 int64_t rowDivisor(ReadOp read, const SizeFacts &facts) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/BodyToTiles.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
-#include "passes/plan/Grouping.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -124,7 +124,7 @@ static void collectCompared(Operation *op, Value condition, llvm::BitVector &dim
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
     return false;
-  if (op_->hasAttr(te::kAllExist))
+  if (te::kAllExist.isOn(op_))
     return false;
   AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a reader of the CUDA text is told ahead of each phase: one line, in one place.
+#include "ir/cu/Marks.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,7 +39,7 @@ StringRef walkedIndex(FuncOp func, scf::ForOp loop) {
 std::string describeLoop(FuncOp func, scf::ForOp loop) {
   if (llvm::any_of(*loop.getBody(), llvm::IsaPred<RolesOp>) || cu::findName(loop.getInductionVar().getLoc()) == "tile")
     return "The tiles of this block.";
-  if (loop->hasAttr(cu::kUnrollAttr))
+  if (cu::kUnroll.isOn(loop))
     return "Prologue: the first tiles, on their way into their slots.";
   StringRef index = walkedIndex(func, loop);
   if (index.empty())
@@ -54,7 +55,7 @@ std::string describeBranch(scf::IfOp branch) {
   if (auto loop = dyn_cast<scf::ForOp>(branch->getParentOp()); loop && llvm::any_of(*loop.getBody(), llvm::IsaPred<DotOp>))
     return "A later tile, on its way into the slot that was read last.";
   auto prologue = dyn_cast<scf::ForOp>(branch->getParentOp());
-  return prologue && prologue->hasAttr(cu::kUnrollAttr) ? std::string() : "Prologue: a first tile, on its way into its slot.";
+  return prologue && cu::kUnroll.isOn(prologue) ? std::string() : "Prologue: a first tile, on its way into its slot.";
 }
 
 /// `Combine a, b over j: registers, lanes, warps.`

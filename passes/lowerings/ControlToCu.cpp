@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops, branches and roles. Carried tiles live in arrays that the body updates; scalars stay
 // carried.
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
@@ -126,8 +128,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     }
     Layout layout = carriedLayout(loop, i);
     // A last round goes on in the registers of the rounds before it, and a sum in those of one that it starts from.
-    if ((loop->hasAttr(kLastRoundAttr) || init.getDefiningOp<DotWaitOp>()) && isLoopsAlone(init, loop) &&
-        c_.tiles.lookup(init).layout == layout) {
+    if ((kLastRound.isOn(loop) || init.getDefiningOp<DotWaitOp>()) && isLoopsAlone(init, loop) && c_.tiles.lookup(init).layout == layout) {
       c_.tiles[arg] = c_.tiles[loop.getResult(i)] = c_.tiles.lookup(init);
       arrays[i] = c_.tiles.lookup(init).array;
       continue;
@@ -151,16 +152,15 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
   Value from = c_.scalars.lookup(loop.getLowerBound()), to = c_.scalars.lookup(loop.getUpperBound());
   scf::ForOp created;
   Block *round;
-  if (loop->hasAttr(kLastRoundAttr) && inits.empty()) {
+  if (kLastRound.isOn(loop) && inits.empty()) {
     Value some = arith::CmpIOp::create(b_, plain, arith::CmpIPredicate::slt, from, to);
     round = scf::IfOp::create(b_, plain, some, false).thenBlock();
     c_.scalars[loop.getInductionVar()] = from;
   } else {
     created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
-    if (Attribute unroll = loop->getAttr(cu::kUnrollAttr))
-      created->setAttr(cu::kUnrollAttr, unroll);
-    else
-      created->setAttr(cu::kTilesAttr, b_.getUnitAttr());
+    cu::kUnroll.copy(loop, created);
+    if (!cu::kUnroll.isOn(loop))
+      cu::kTiles.putOn(created);
     created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
     c_.scalars[loop.getInductionVar()] = created.getInductionVar();
     round = created.getBody();

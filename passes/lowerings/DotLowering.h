@@ -33,8 +33,35 @@ private:
   /// Address in the ring of (linear row or column, linear k).
   mlir::Value element(SlotAddress &address, mlir::Value slotStart, tile::RingType ring, llvm::ArrayRef<int64_t> outer, mlir::Value mn,
                       mlir::Value k);
+  // MmaToCu.cpp
+  /// An operand of mma.sync: where it lies, where its fragments go, and what of it this lane names.
+  struct MmaOperand {
+    tile::RingType ring;
+    SlotAddress &address;
+    mlir::Value start;
+    llvm::ArrayRef<int64_t> outer;
+    tile::Fetch fetch;
+    mlir::Value warp; ///< the warp's first row (of b: column)
+    llvm::StringRef rowName, setName, kName;
+    mlir::Value lane;
+    llvm::StringRef repName;
+    mlir::Value row, k; ///< that the lane names, from the first ones of 16 on
+    mlir::Value slots, fragments;
+    int rowBit = 0;               ///< of a register's number: which half of 16 rows it holds
+    std::array<int64_t, 4> dealt; ///< pairs of registers that hold bytes of two rows
+    bool isRounded = false;
+    int64_t reps = 0; ///< of 16 rows
+    int64_t perSet() const { return reps * 4; }
+  };
+  MmaOperand placeOperand(bool isA, mlir::Value lane);
+  void placeBytes(MmaOperand &o, int64_t second, int64_t upper);
+  void gatherWords(MmaOperand &o, mlir::Value first, mlir::Value k, mlir::Value at);
+  void loadFragments(MmaOperand &o, mlir::Value k, mlir::Value set);
   /// The instruction: operands of b bytes take 32 / b of K.
   std::string mmaShape();
+  mlir::Value mod(mlir::Value v, int64_t n) { return mlir::arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)); }
+  mlir::Value div(mlir::Value v, int64_t n) { return mlir::arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)); }
+  mlir::Location named(llvm::StringRef n) { return c_.named(n, loc_); }
   mlir::Value widen(mlir::Value v, mlir::Type to, bool isUnsigned);
   void inLoop(int64_t reps, llvm::StringRef name, llvm::function_ref<void(mlir::Value)> body);
 

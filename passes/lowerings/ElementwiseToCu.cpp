@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise ops, copies and slices of tiles: runs of ops with one layout become one loop over a
 // thread's registers.
+#include "ir/cu/Marks.h"
 #include "ir/tile/States.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/FunctionLowering.h"
@@ -52,7 +53,7 @@ void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::Den
       state.addTypes(cast<RankedTensorType>(t).getElementType());
     Operation *scalar = b_.create(state);
     if (scalar->getNumResults() == 1 && scalar->getResult(0).getType().isIndex())
-      scalar->setAttr(cu::kComputedAttr, b_.getUnitAttr());
+      cu::kComputed.putOn(scalar);
     for (auto [from, to] : llvm::zip(op->getResults(), scalar->getResults()))
       inRun[from] = to;
   }

@@ -27,6 +27,7 @@ public:
 private:
   // KernelToCu.cpp
   void makeKernel();
+  void addArguments();
   llvm::DenseMap<int64_t, mlir::Value> programIdsOf(mlir::Value number, mlir::Location loc);
   void dropUnusedArguments();
   void prefetchTensorMaps();

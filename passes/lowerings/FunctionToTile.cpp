@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
 // block over its tiles. And where the tensors of a kernel live.
+#include "ir/tile/Marks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
@@ -62,11 +63,11 @@ bool LaunchEmitter::isMember(Value v) {
 
 bool LaunchEmitter::isStored(Value v) {
   return llvm::any_of(v.getUsers(), [&](Operation *user) {
-    if (isa<ReturnOp>(user))
-      return true;
-    while (!isDomainOp(user) || user->getParentOp() != kernel_)
-      user = user->getParentOp();
-    return !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, user) - ops_.begin())) || llvm::is_contained(user->getOperands(), v);
+    Operation *statement = user;
+    while (statement->getParentOp() != kernel_)
+      statement = statement->getParentOp();
+    // Returned, gone on from, or read by another launch.
+    return statement == user || !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, statement) - ops_.begin()));
   });
 }
 
@@ -159,11 +160,13 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   for (const ScheduleNumber &n : kScheduleNumbers)
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
+  bool LaunchPlan::*obeyedHere[] = {&LaunchPlan::descending, &LaunchPlan::lagging,
+                                    &LaunchPlan::backward}; // in the order of tiles and rounds
   for (const ScheduleFlag &f : kScheduleFlags)
-    if (!isLeftOut(f, l_) && f.field != &LaunchPlan::lagging && f.field != &LaunchPlan::backward) // (a matter of the loop's rounds)
+    if (!isLeftOut(f, l_) && !llvm::is_contained(obeyedHere, f.field))
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
-  func_->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
-  func_->setAttr("number", b_.getI64IntegerAttr(number));
+  tile::kKernel.putOn(func_, kernel_.getSymName());
+  tile::kNumber.putOn(func_, number);
   setBaseLayouts(func_, llvm::map_to_vector(
                             sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
   Block &block = func_.getBody().emplaceBlock();

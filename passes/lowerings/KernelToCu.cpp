@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
-#include "ir/cu/Beside.h"
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/tile/Access.h"
@@ -12,12 +13,9 @@ namespace kernelc {
 
 using namespace tile;
 
-void FunctionLowering::makeKernel() {
-  Location loc = cu::unnamed(func_.getLoc());
-  MLIRContext *context = b_.getContext();
-  // Sizes that any map mentions travel as arguments; simplest and safest is all
-  // of them that are not constants folded into the maps.
-  llvm::BitVector used(func_.getSizes().size());
+/// The sizes that any map of the function mentions: they travel as arguments.
+static llvm::BitVector findUsedSizes(FuncOp func) {
+  llvm::BitVector used(func.getSizes().size());
   auto note = [&](AffineMap map) {
     for (AffineExpr e : map.getResults())
       e.walk([&](AffineExpr sub) {
@@ -25,76 +23,89 @@ void FunctionLowering::makeKernel() {
           used.set(s.getPosition());
       });
   };
-  note(func_.getExtents());
-  for (Attribute a : func_.getArgShapes())
+  note(func.getExtents());
+  for (Attribute a : func.getArgShapes())
     note(cast<AffineMapAttr>(a).getValue());
-  for (BlockArgument base : func_.getBlock().getArguments())
-    if (AffineMap strides = layoutOfBase(func_, base).strides)
+  for (BlockArgument base : func.getBlock().getArguments())
+    if (AffineMap strides = layoutOfBase(func, base).strides)
       note(strides);
-  func_.walk([&](Operation *op) {
+  func.walk([&](Operation *op) {
     for (NamedAttribute a : op->getAttrs())
       if (auto map = dyn_cast<AffineMapAttr>(a.getValue()))
         note(map.getValue());
   });
+  return used;
+}
 
-  AffineExpr grid = getAffineConstantExpr(1, context);
-  for (int64_t g : func_.getGridDims())
-    grid = grid * func_.getNumPrograms(g);
-
-  SmallVector<Attribute> sources;
-  auto source = [&](StringRef kind, int64_t n, AffineMap shape) {
-    SmallVector<NamedAttribute> fields{b_.getNamedAttr(kind, b_.getI64IntegerAttr(n))};
-    if (shape)
-      fields.push_back(b_.getNamedAttr("shape", AffineMapAttr::get(shape)));
-    sources.push_back(b_.getDictionaryAttr(fields));
-  };
+/// The line about the schedule in the CUDA text: what is not as usual.
+static std::string describeSchedule(FuncOp func) {
   std::string schedule;
   llvm::raw_string_ostream os(schedule);
+  auto flag = [&](bool is, StringRef text) {
+    if (is)
+      os << text;
+  };
+  auto number = [&](int64_t value, int64_t usual, StringRef text) {
+    if (value > usual)
+      os << text << value;
+  };
+  auto nameOf = [&](int64_t index) { return cast<StringAttr>(func.getIndices()[index]).getValue(); };
   os << "schedule:";
-  for (auto [i, t] : llvm::enumerate(func_.getTiles()))
-    os << " tile " << cast<StringAttr>(func_.getIndices()[i]).getValue() << " " << t << ";";
-  os << " warps " << func_.getWarps();
-  if (func_.getPingpong() > 1)
-    os << " x " << func_.getPingpong() << " in turns";
-  if (func_.getProducerWarps())
-    os << " + " << func_.getProducerWarps() << " that fill";
-  os << "; unit " << func_.getUnit();
-  if (func_.getPersistent())
-    os << "; persistent" << (func_.getPaired() ? ", tiles in pairs" : "");
-  if (func_.getDependent())
-    os << "; dependent";
-  if (func_.getPeel())
-    os << "; peel";
-  if (func_.getClamp())
-    os << "; clamp " << func_.getClamp();
-  if (func_.getCluster() > 1)
-    os << "; cluster " << cast<StringAttr>(func_.getIndices()[func_.getClusterIndex()]).getValue() << " " << func_.getCluster();
-  if (func_.getPromote())
-    os << "; promote " << func_.getPromote();
-  if (func_.getInFlight() > 1)
-    os << "; in flight " << func_.getInFlight();
-  if (func_.getHeld())
-    os << "; rows of first factors in registers";
-  if (func_.getTallies())
-    os << "; tallies " << func_.getTallies();
-  if (func_.getProducerRegisters())
-    os << "; registers of those that fill " << func_.getProducerRegisters();
-  if (func_.getAhead() > 1)
-    os << "; ahead " << func_.getAhead();
-  if (func_.getStages() > 1)
-    os << "; stages " << func_.getStages();
+  for (auto [i, t] : llvm::enumerate(func.getTiles()))
+    os << " tile " << nameOf(i) << " " << t << ";";
+  os << " warps " << func.getWarps();
+  if (func.getPingpong() > 1)
+    os << " x " << func.getPingpong() << " in turns";
+  if (func.getProducerWarps())
+    os << " + " << func.getProducerWarps() << " that fill";
+  os << "; unit " << func.getUnit();
+  flag(func.getPersistent(), func.getPaired() ? "; persistent, tiles in pairs" : "; persistent");
+  flag(func.getDependent(), "; dependent");
+  flag(func.getPeel(), "; peel");
+  number(func.getClamp(), 0, "; clamp ");
+  if (func.getCluster() > 1)
+    os << "; cluster " << nameOf(func.getClusterIndex()) << " " << func.getCluster();
+  number(func.getPromote(), 0, "; promote ");
+  number(func.getInFlight(), 1, "; in flight ");
+  flag(func.getHeld(), "; rows of first factors in registers");
+  number(func.getTallies(), 0, "; tallies ");
+  number(func.getProducerRegisters(), 0, "; registers of those that fill ");
+  number(func.getAhead(), 1, "; ahead ");
+  number(func.getStages(), 1, "; stages ");
+  return schedule;
+}
+
+void FunctionLowering::makeKernel() {
+  Location loc = cu::unnamed(func_.getLoc());
+  AffineExpr grid = getAffineConstantExpr(1, b_.getContext());
+  for (int64_t g : func_.getGridDims())
+    grid = grid * func_.getNumPrograms(g);
   kernel_ = cu::KernelOp::create(b_, loc, func_.getSymName(), func_.getSizes(), b_.getArrayAttr({}),
                                  AffineMap::get(0, func_.getSizes().size(), grid),
-                                 (func_.getConsumerWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, schedule);
+                                 (func_.getConsumerWarps() + func_.getProducerWarps()) * 32, 0, 1, 1, describeSchedule(func_));
   c_.kernel = kernel_;
   kernel_.setMinBlocks(func_.getMinBlocks());
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
   kernel_.setTarget(func_.getTarget());
-  for (StringRef key : {StringRef("kernel"), StringRef(cu::kBesideAttr)})
-    if (Attribute a = func_->getAttr(key))
-      kernel_->setAttr(key, a);
-  Block &block = kernel_.getBody().emplaceBlock();
+  if (std::optional<StringRef> of = tile::kKernel.findOn(func_))
+    cu::kKernel.putOn(kernel_, *of);
+  if (std::optional<int64_t> share = tile::kBeside.findOn(func_))
+    cu::kBeside.putOn(kernel_, *share);
+  kernel_.getBody().emplaceBlock();
+  addArguments();
+  b_.setInsertionPointToStart(&kernel_.getBlock());
+  if (func_.getDependent() && !func_.getWaitsLast())
+    cu::LaunchWaitOp::create(b_, loc);
+  if (func_.getFollowed())
+    cu::LaunchReleaseOp::create(b_, loc);
+}
+
+/// Tensors and scalars as the function has them, then the sizes.
+void FunctionLowering::addArguments() {
+  Block &block = kernel_.getBlock();
+  SmallVector<Attribute> sources;
+  auto number = [&](StringRef name, int64_t n) { return b_.getNamedAttr(name, b_.getI64IntegerAttr(n)); };
   for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
     Type type = arg.getType();
     if (auto memref = dyn_cast<MemRefType>(type)) {
@@ -103,21 +114,20 @@ void FunctionLowering::makeKernel() {
     } else {
       c_.scalars[arg] = block.addArgument(type, arg.getLoc());
     }
-    source("source", func_.getSources()[i], func_.getArgShape(i));
+    SmallVector<NamedAttribute> fields{number("source", func_.getSources()[i])};
+    if (AffineMap shape = func_.getArgShape(i))
+      fields.push_back(b_.getNamedAttr("shape", AffineMapAttr::get(shape)));
+    sources.push_back(b_.getDictionaryAttr(fields));
   }
+  llvm::BitVector used = findUsedSizes(func_);
   c_.sizes.resize(used.size());
   for (unsigned s : used.set_bits()) {
-    c_.sizes[s] = block.addArgument(b_.getIndexType(), NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), loc));
-    auto number = [&](StringRef name, int64_t n) { return b_.getNamedAttr(name, b_.getI64IntegerAttr(n)); };
+    Location named = NameLoc::get(cast<StringAttr>(func_.getSizes()[s]), cu::unnamed(func_.getLoc()));
+    c_.sizes[s] = block.addArgument(b_.getIndexType(), named);
     sources.push_back(
         b_.getDictionaryAttr({number("div", func_.getSizeDiv()[s]), number("max", func_.getSizeMax()[s]), number("size", s)}));
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
-  b_.setInsertionPointToStart(&block);
-  if (func_.getDependent() && !func_.getWaitsLast())
-    cu::LaunchWaitOp::create(b_, loc);
-  if (func_.getFollowed())
-    cu::LaunchReleaseOp::create(b_, loc);
 }
 
 /// A tensor that only tensor maps reach needs no pointer.
@@ -203,7 +213,7 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
       int64_t count = te::knownMax(func_.getNumPrograms(g), facts), tile = func_.getTiles()[g];
-      op->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((count > 0 ? count : cu::kFits32 / tile) - 1));
+      cu::kMost.putOn(op, (count > 0 ? count : cu::kFits32 / tile) - 1);
     }
   return ids;
 }

@@ -19,6 +19,7 @@ public:
   /// Fails with a diagnostic where one value would have to be in two places.
   mlir::LogicalResult assign(te::KernelOp kernel);
   int64_t sourceOf(mlir::Value v) const { return source_.lookup(v); }
+  const llvm::DenseMap<mlir::Value, int64_t> &sources() const { return source_; }
 
 private:
   llvm::DenseMap<mlir::Value, int64_t> source_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scans along the grid: a block has one tile of a row, and asks those before it what they come to (tile.look_back). Its flags
 // are memory of their own, which a small launch before this one zeroes.
+#include "ir/tile/Marks.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/lowerings/LookBack.h"
 
@@ -84,7 +85,7 @@ void LaunchEmitter::emitZeroes(ArrayRef<LookBackTensor> tensors) {
                                    b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), extents, tiles, grid, kWarps);
   func.setTarget(plan_.target);
   func.setFollowed(l_.dependent);
-  func->setAttr("kernel", b_.getStringAttr(kernel_.getSymName()));
+  tile::kKernel.putOn(func, kernel_.getSymName());
   OpBuilder::InsertionGuard guard(b_);
   Block &block = func.getBody().emplaceBlock();
   b_.setInsertionPointToStart(&block);

@@ -4,6 +4,8 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
@@ -143,7 +145,7 @@ SmallVector<Value> LaunchEmitter::loopNest(ArrayRef<int64_t> loops, std::optiona
   auto loop = scf::ForOp::create(b_, loc, begin, end, constant(step, plain), carried);
   loop.getInductionVar().setLoc(NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), plain));
   if (int64_t rounds = l_.unroll.empty() ? 0 : l_.unroll[index])
-    loop->setAttr(cu::kUnrollAttr, rounds == LaunchPlan::kUnrollAll ? Attribute(b_.getUnitAttr()) : b_.getI64IntegerAttr(rounds));
+    rounds == LaunchPlan::kUnrollAll ? cu::kUnroll.putAllOn(loop) : cu::kUnroll.putOn(loop, rounds);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   Value outside = c_.offsets[index];
@@ -256,7 +258,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     }
   bool mayBeFewer = !span.empty() || (least && !knownPositive(total, {plan_.sizeDiv, plan_.sizeMax}));
   if (isOften && least)
-    tileCount.getDefiningOp()->setAttr(kLeastAttr, b_.getI64IntegerAttr(least));
+    tile::kLeastRounds.putOn(tileCount.getDefiningOp(), least);
   if (mayBeFewer && !isOften) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(least, loc));
   if (Value holds = set && !least ? resultHolds(*set, dims, k, loc) : Value())
@@ -289,7 +291,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
       }
       auto at = tile::ApplyOp::create(b_, named(k[i], "0"), b_.getIndexType(), AffineMap::get(operands.size(), symbols, offset), operands);
       int64_t extent = te::knownMax(l_.extents.getResult(k[i]), {plan_.sizeDiv, plan_.sizeMax});
-      at->setAttr(cu::kMostAttr, b_.getI64IntegerAttr((extent > 0 ? extent : cu::kFits32) - 1));
+      cu::kMost.putOn(at, (extent > 0 ? extent : cu::kFits32) - 1);
       c_.offsets[k[i]] = at;
     }
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Masks of slots: threads share the slot's vectors out, and write zeros where the condition does not hold at a vector's
 // points, or at the one that stands for all of them.
+#include "ir/cu/Marks.h"
 #include "passes/lowerings/DotLowering.h"
 #include "passes/lowerings/FunctionLowering.h"
 
@@ -35,7 +36,7 @@ LogicalResult FunctionLowering::lowerRingMask(tile::RingMaskOp op) {
     OpBuilder::InsertionGuard inLoop(b_);
     Value base = openLoop(c_, 0, total, threads, "mask", loc);
     if (isa<BlockArgument>(base)) // registers are the product's
-      b_.getInsertionBlock()->getParentOp()->setAttr(cu::kUnrollAttr, b_.getI64IntegerAttr(1));
+      cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), 1);
     Value id = c_.add(base, c_.thread(loc), loc);
     if (total % threads) {
       Value some = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, id, c_.index(total, loc));

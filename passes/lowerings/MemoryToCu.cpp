@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
+#include "ir/cu/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/lowerings/Tallies.h"
@@ -375,7 +376,7 @@ static void lowerSlotStore(ThreadCode &c, tile::RingLoadOp load, tile::StoreOp o
   OpenDigits open;
   c.overDigits(batches, loc, open, [&] {
     if (!batches.empty())
-      c.b.getInsertionBlock()->getParentOp()->setAttr(cu::kUnrollAttr, c.b.getI64IntegerAttr(1));
+      cu::kUnroll.putOn(c.b.getInsertionBlock()->getParentOp(), 1);
     Value array = c.allocate(batch.numRegisters(), ring.getElementType(), load.getLoc());
     c.overDigits(batch.reg, loc, open, [&] {
       Value from = c.add(start, slot.at(c.coordinates(access.layout(), open, slot.rank(), loc)), loc);

@@ -21,108 +21,109 @@ std::string DotLowering::mmaShape() {
   return "m16n8k32_" + (a == b ? a : a + b);
 }
 
-void DotLowering::runMma() {
-  OpBuilder::InsertionGuard guard(b_);
-  int64_t mReps = shape_.warpM / 16, nPairs = shape_.warpN / 16;
-  int64_t bytes = bytesOf(bRing_.getElementType()), half = 16 / bytes, kStep = 32 / bytes;
-  Value lane = c_.lane(loc_);
-  auto mod = [&](Value v, int64_t n) { return arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
-  auto div = [&](Value v, int64_t n) { return arith::DivSIOp::create(b_, loc_, v, c_.index(n, loc_)).getResult(); };
-  auto named = [&](StringRef n) { return NameLoc::get(b_.getStringAttr(n), loc_); };
+/// Where the lanes of `lane` find the elements that they name for operand a or b.
+DotLowering::MmaOperand DotLowering::placeOperand(bool isA, Value lane) {
+  bool byRows = (isA ? aSupply_ : bSupply_).fetch == Fetch::Rows;
+  int64_t half = 16 / bytesOf(bRing_.getElementType());
   // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
   // fragments. Those of other element sizes are the same in bytes.
-  bool aK = aSupply_.fetch == Fetch::Rows, bK = bSupply_.fetch == Fetch::Rows, aBytes = aSupply_.fetch == Fetch::Bytes,
-       bBytes = bSupply_.fetch == Fetch::Bytes;
   auto laneBy8 = [&](StringRef name) { return c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), named(name)); };
   auto laneMod16 = [&](StringRef name) -> Value { return arith::RemSIOp::create(b_, named(name), lane, c_.index(16, loc_)); };
-  Value aRow = aK ? laneMod16("lane_row") : c_.mul(mod(div(lane, 8), 2), 8, named("lane_row"));
-  Value aK0 = aK ? c_.mul(div(lane, 16), half, named("a_lane_k")) : laneBy8("a_lane_k");
-  Value bCol = bK ? laneBy8("lane_column") : c_.mul(div(lane, 16), 8, named("lane_column"));
-  Value bK0 = bK ? c_.mul(mod(div(lane, 8), 2), half, named("b_lane_k")) : laneMod16("b_lane_k");
-  // Across K, 8-bit elements come in matrices of 8 x 16: a lane gets two k of two
-  // rows, and two matrices make the four k of a register. Where only one operand
-  // lies so, those are neighbours, as the other has them; else any order will do.
-  auto byteK = [&](int64_t second, int64_t upper) {
-    Value r = mod(lane, 8), isSecond = mod(div(lane, second), 2), isUpper = mod(div(lane, upper), 2);
-    Value k = c_.mul(isUpper, half, loc_);
-    if (aBytes && bBytes)
-      return c_.add(c_.add(k, c_.mul(isSecond, 8, loc_), loc_), r, loc_);
-    k = c_.add(k, c_.mul(isSecond, 2, loc_), loc_);
-    return c_.add(c_.add(k, c_.mul(div(r, 2), 4, loc_), loc_), mod(r, 2), loc_);
-  };
-  if (aBytes) {
-    aRow = c_.index(0, loc_);
-    aK0 = byteK(8, 16);
+  if (isA) {
+    MmaOperand a{aRing_, aAddress_, aStart_, op_.getM(), aSupply_.fetch, warpM_, "row", "a_set", "a_k", lane, "mi"};
+    a.row = byRows ? laneMod16("lane_row") : c_.mul(mod(div(lane, 8), 2), 8, named("lane_row"));
+    a.k = byRows ? c_.mul(div(lane, 16), half, named("a_lane_k")) : laneBy8("a_lane_k");
+    a.dealt = {0, 1, 2, 3};
+    a.isRounded = op_.getARounded();
+    a.reps = shape_.warpM / 16;
+    return a;
   }
-  if (bBytes) {
-    bCol = c_.index(0, loc_);
-    bK0 = byteK(16, 8);
+  MmaOperand b{bRing_, bAddress_, bStart_, op_.getN(), bSupply_.fetch, warpN_, "column", "b_set", "b_k", lane, "np"};
+  b.row = byRows ? laneBy8("lane_column") : c_.mul(div(lane, 16), 8, named("lane_column"));
+  b.k = byRows ? c_.mul(mod(div(lane, 8), 2), half, named("b_lane_k")) : laneMod16("b_lane_k");
+  b.rowBit = 1;
+  b.dealt = {0, 2, 1, 3};
+  b.isRounded = op_.getBRounded();
+  b.reps = shape_.warpN / 16;
+  return b;
+}
+
+/// Across K, 8-bit elements come in matrices of 8 x 16: a lane gets two k of two rows, and two matrices make the four k of a register.
+/// Where only one operand lies so, those are neighbours, as the other has them; else any order will do.
+void DotLowering::placeBytes(MmaOperand &o, int64_t second, int64_t upper) {
+  if (o.fetch != Fetch::Bytes)
+    return;
+  o.row = c_.index(0, loc_);
+  int64_t half = 16 / bytesOf(bRing_.getElementType());
+  Value r = mod(o.lane, 8), isSecond = mod(div(o.lane, second), 2), isUpper = mod(div(o.lane, upper), 2);
+  o.k = c_.mul(isUpper, half, loc_);
+  if (aSupply_.fetch == Fetch::Bytes && bSupply_.fetch == Fetch::Bytes) {
+    o.k = c_.add(c_.add(o.k, c_.mul(isSecond, 8, loc_), loc_), r, loc_);
+    return;
   }
+  o.k = c_.add(o.k, c_.mul(isSecond, 2, loc_), loc_);
+  o.k = c_.add(c_.add(o.k, c_.mul(div(r, 2), 4, loc_), loc_), mod(r, 2), loc_);
+}
+
+/// Four registers element by element: register j holds row lane / 4 (+ 8 by bit `rowBit` of j) and the lane's word of a half of K (by the
+/// other bit).
+void DotLowering::gatherWords(MmaOperand &o, Value first, Value k, Value at) {
+  int64_t bytes = bytesOf(bRing_.getElementType()), half = 16 / bytes;
+  inLoop(4, "j", [&](Value j) {
+    Value bits[] = {mod(j, 2), div(j, 2)};
+    Value row = c_.add(c_.add(first, div(o.lane, 4), loc_), c_.mul(bits[o.rowBit], 8, loc_), loc_);
+    // Two operands that lie across K may take its words in any order: every other
+    // one keeps the lanes of a row on banks of their own.
+    bool spread = bytes == 4 && aSupply_.fetch == bSupply_.fetch;
+    Value word = c_.mul(mod(o.lane, 4), spread ? 2 : 4 / bytes, loc_);
+    Value k0 = c_.add(c_.add(k, word, loc_), c_.mul(bits[1 - o.rowBit], spread ? 1 : half, loc_), loc_);
+    SmallVector<Value> elements;
+    for (int64_t e = 0; e < 4 / bytes; ++e)
+      elements.push_back(element(o.address, o.start, o.ring, o.outer, row, e ? c_.add(k0, c_.index(e, loc_), loc_) : k0));
+    cu::GatherOp::create(b_, loc_, o.slots, elements, o.fragments, c_.add(at, j, loc_));
+  });
+}
+
+/// All fragments of the operand for a step from `k` on, into set number `set`.
+void DotLowering::loadFragments(MmaOperand &o, Value k, Value set) {
+  inLoop(o.reps, o.repName, [&](Value rep) {
+    Value first = c_.add(o.warp, c_.mul(rep, 16, loc_), named(o.rowName));
+    Value to = c_.add(c_.mul(set, o.perSet(), named(o.setName)), c_.mul(rep, 4, loc_), loc_);
+    if (o.fetch == Fetch::Gather) {
+      gatherWords(o, first, k, to);
+    } else {
+      Value from = element(o.address, o.start, o.ring, o.outer, c_.add(first, o.row, named(o.rowName)), c_.add(k, o.k, named(o.kName)));
+      cu::LdmatrixOp::create(b_, loc_, o.slots, from, o.fragments, to, 4, o.fetch != Fetch::Rows);
+      if (o.fetch == Fetch::Bytes) { // registers of a pair hold the same k of two rows: one row each
+        auto reg = [&](int64_t r) { return r ? c_.add(to, c_.index(r, loc_), loc_) : to; };
+        cu::DealBytesOp::create(b_, loc_, o.fragments, reg(o.dealt[0]), reg(o.dealt[1]));
+        cu::DealBytesOp::create(b_, loc_, o.fragments, reg(o.dealt[2]), reg(o.dealt[3]));
+      }
+    }
+    if (o.isRounded)
+      inLoop(4, "j", [&](Value j) { cu::RoundTf32Op::create(b_, loc_, o.fragments, c_.add(to, j, loc_)); });
+  });
+}
+
+void DotLowering::runMma() {
+  OpBuilder::InsertionGuard guard(b_);
+  int64_t bytes = bytesOf(bRing_.getElementType()), kStep = 32 / bytes;
+  Value lane = c_.lane(loc_);
+  MmaOperand a = placeOperand(true, lane), b = placeOperand(false, lane);
+  placeBytes(a, 8, 16);
+  placeBytes(b, 16, 8);
   Type word = b_.getIntegerType(32, /*isSigned=*/false);
   // Two sets of fragments: those of the next step of k load while these multiply.
-  int64_t sets = k_ > kStep ? 2 : 1, aSet = mReps * 4, bSet = nPairs * 4;
+  int64_t sets = k_ > kStep ? 2 : 1;
   // (of one in registers all there are, 16 rows by all of k)
-  Value aFragments = aRing_ ? c_.allocate(sets * aSet, word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
-  Value bFragments = c_.allocate(sets * bSet, word, named("b_frag"));
-  // Four registers element by element: register j holds row lane / 4 (+ 8 by bit
-  // `rowBit` of j) and the lane's word of a half of K (by the other bit).
-  auto gather = [&](Value ring, SlotAddress &address, Value slot, tile::RingType type, ArrayRef<int64_t> outer, Value first, Value k,
-                    int rowBit, Value to, Value at) {
-    inLoop(4, "j", [&](Value j) {
-      Value bits[] = {mod(j, 2), div(j, 2)};
-      Value row = c_.add(c_.add(first, div(lane, 4), loc_), c_.mul(bits[rowBit], 8, loc_), loc_);
-      // Two operands that lie across K may take its words in any order: every other
-      // one keeps the lanes of a row on banks of their own.
-      bool spread = bytes == 4 && aSupply_.fetch == bSupply_.fetch;
-      Value word = c_.mul(mod(lane, 4), spread ? 2 : 4 / bytes, loc_);
-      Value k0 = c_.add(c_.add(k, word, loc_), c_.mul(bits[1 - rowBit], spread ? 1 : half, loc_), loc_);
-      SmallVector<Value> elements;
-      for (int64_t e = 0; e < 4 / bytes; ++e)
-        elements.push_back(element(address, slot, type, outer, row, e ? c_.add(k0, c_.index(e, loc_), loc_) : k0));
-      cu::GatherOp::create(b_, loc_, ring, elements, to, c_.add(at, j, loc_));
-    });
-  };
-  auto round = [&](Value fragments, Value at) {
-    inLoop(4, "j", [&](Value j) { cu::RoundTf32Op::create(b_, loc_, fragments, c_.add(at, j, loc_)); });
-  };
-  // Registers x and y, u and v hold the same k of two rows: one row each.
-  auto deal = [&](Value fragments, Value at, int64_t x, int64_t y, int64_t u, int64_t v) {
-    auto reg = [&](int64_t r) { return r ? c_.add(at, c_.index(r, loc_), loc_) : at; };
-    cu::DealBytesOp::create(b_, loc_, fragments, reg(x), reg(y));
-    cu::DealBytesOp::create(b_, loc_, fragments, reg(u), reg(v));
-  };
-  Value aSlots = aRing_ ? c_.rings.lookup(op_.getA()) : Value(), bSlots = c_.rings.lookup(op_.getB());
+  a.fragments = aRing_ ? c_.allocate(sets * a.perSet(), word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
+  b.fragments = c_.allocate(sets * b.perSet(), word, named("b_frag"));
+  a.slots = aRing_ ? c_.rings.lookup(op_.getA()) : Value();
+  b.slots = c_.rings.lookup(op_.getB());
   auto load = [&](Value k, Value set) {
-    auto loadA = [&](Value mi) {
-      Value first = c_.add(warpM_, c_.mul(mi, 16, loc_), named("row"));
-      Value to = c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), loc_);
-      if (aSupply_.fetch == Fetch::Gather) {
-        gather(aSlots, aAddress_, aStart_, aRing_, op_.getM(), first, k, 0, aFragments, to);
-      } else {
-        Value from = element(aAddress_, aStart_, aRing_, op_.getM(), c_.add(first, aRow, named("row")), c_.add(k, aK0, named("a_k")));
-        cu::LdmatrixOp::create(b_, loc_, aSlots, from, aFragments, to, 4, !aK);
-        if (aBytes)
-          deal(aFragments, to, 0, 1, 2, 3);
-      }
-      if (op_.getARounded())
-        round(aFragments, to);
-    };
     if (aRing_)
-      inLoop(mReps, "mi", loadA);
-    inLoop(nPairs, "np", [&](Value np) {
-      Value first = c_.add(warpN_, c_.mul(np, 16, loc_), named("column"));
-      Value to = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(np, 4, loc_), loc_);
-      if (bSupply_.fetch == Fetch::Gather) {
-        gather(bSlots, bAddress_, bStart_, bRing_, op_.getN(), first, k, 1, bFragments, to);
-      } else {
-        Value from = element(bAddress_, bStart_, bRing_, op_.getN(), c_.add(first, bCol, named("column")), c_.add(k, bK0, named("b_k")));
-        cu::LdmatrixOp::create(b_, loc_, bSlots, from, bFragments, to, 4, !bK);
-        if (bBytes)
-          deal(bFragments, to, 0, 2, 1, 3);
-      }
-      if (op_.getBRounded())
-        round(bFragments, to);
-    });
+      loadFragments(a, k, set);
+    loadFragments(b, k, set);
   };
   load(c_.index(0, loc_), c_.index(0, loc_));
   Value step = openLoop(c_, 0, k_ / kStep, 1, "step", loc_);
@@ -137,15 +138,15 @@ void DotLowering::runMma() {
   } else {
     set = c_.index(0, loc_);
   }
-  int64_t nReps = nPairs * 2;
+  int64_t nReps = b.reps * 2;
   std::string shape = mmaShape();
-  inLoop(mReps, "mi", [&](Value mi) {
+  inLoop(a.reps, "mi", [&](Value mi) {
     inLoop(nReps, "ni", [&](Value ni) {
       Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-      Value x = aRing_ ? c_.add(c_.mul(set, aSet, named("a_set")), c_.mul(mi, 4, loc_), named("a_reg"))
+      Value x = aRing_ ? c_.add(c_.mul(set, a.perSet(), named("a_set")), c_.mul(mi, 4, loc_), named("a_reg"))
                        : c_.mul(step, 16 / bytes, named("a_reg")),
-            y = c_.add(c_.mul(set, bSet, named("b_set")), c_.mul(ni, 2, loc_), loc_);
-      cu::MmaOp::create(b_, loc_, acc_, d, aFragments, x, bFragments, y, shape);
+            y = c_.add(c_.mul(set, b.perSet(), named("b_set")), c_.mul(ni, 2, loc_), loc_);
+      cu::MmaOp::create(b_, loc_, acc_, d, a.fragments, x, b.fragments, y, shape);
     });
   });
 }

@@ -3,7 +3,7 @@
 // stands before the next one reads it.
 #include "passes/lowerings/LaunchEmitter.h"
 
-#include "ir/cu/StepBarrier.h"
+#include "ir/tile/Marks.h"
 
 using namespace mlir;
 
@@ -73,7 +73,7 @@ LogicalResult LaunchEmitter::emitRecurrence(RecurrenceOp op, ArrayRef<int64_t> d
       ok = succeeded(ok) ? definePoints(op, dims, loc) : ok;
       return SmallVector<Value>();
     });
-    tile::BarrierOp::create(b_, loc)->setAttr(cu::kStepAttr, b_.getUnitAttr());
+    tile::kStep.putOn(tile::BarrierOp::create(b_, loc));
     return SmallVector<Value>();
   });
   return ok;

@@ -7,6 +7,7 @@
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/te/Te.h"
+#include "ir/tile/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
 #include "llvm/ADT/STLExtras.h"
@@ -288,7 +289,7 @@ static Operation *findStep(scf::ForOp loop, unsigned i) {
 /// The reduction that carried value `i` of a loop is for: the loop combines with it, from the neutral element on, and then, if there is
 /// one, the last round behind it.
 static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
-  if (auto before = loop.getInitArgs()[i].getDefiningOp<scf::ForOp>(); before && loop->hasAttr(tile::kLastRoundAttr))
+  if (auto before = loop.getInitArgs()[i].getDefiningOp<scf::ForOp>(); before && tile::kLastRound.isOn(loop))
     return findReductionOf(before, cast<OpResult>(loop.getInitArgs()[i]).getResultNumber());
   Operation *step = findStep(loop, i);
   auto init = loop.getInitArgs()[i].getDefiningOp<arith::ConstantOp>();
@@ -297,7 +298,7 @@ static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
     return {};
   auto combine = dyn_cast<tile::CombineOp>(step);
   OpOperand *use = &*loop.getResult(i).use_begin();
-  if (auto last = dyn_cast<scf::ForOp>(use->getOwner()); last && last->hasAttr(tile::kLastRoundAttr)) {
+  if (auto last = dyn_cast<scf::ForOp>(use->getOwner()); last && tile::kLastRound.isOn(last)) {
     unsigned k = use->getOperandNumber() - last.getNumControlOperands();
     Operation *again = findStep(last, k);
     auto other = dyn_cast_or_null<tile::CombineOp>(again);

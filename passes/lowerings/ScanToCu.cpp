@@ -16,6 +16,7 @@
 // program's own reducer need not commute. In reverse what has been combined stands behind.
 #include "passes/lowerings/ThreadCode.h"
 
+#include "ir/cu/Marks.h"
 #include "passes/analysis/Reduction.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -264,7 +265,7 @@ private:
     loop.getInductionVar().setLoc(c_.named("w", loc_));
     constexpr int64_t kUnrolled = 4; // a predicate each round: there are seven
     if (count > kUnrolled)
-      loop->setAttr(cu::kUnrollAttr, b.getI64IntegerAttr(1));
+      cu::kUnroll.putOn(loop, 1);
     size_t n = soFar.size();
     SmallVector<Value> args = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     for (auto [k, arg] : llvm::enumerate(args))

@@ -2,6 +2,7 @@
 // Dots on CUDA cores: fused multiply-adds on registers, operands in vectors from slots.
 #include "passes/lowerings/DotLowering.h"
 
+#include "ir/cu/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
 
@@ -93,7 +94,7 @@ void DotLowering::runSimt() {
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
   // A comparison of 64 bits is many instructions, of which unrolled loops make too many to compile in a moment.
   if (!op_.isProduct() && isa<BlockArgument>(k0) && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)
-    b_.getInsertionBlock()->getParentOp()->setAttr(cu::kUnrollAttr, b_.getI64IntegerAttr(2));
+    cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), 2);
 
   /// Where a row (column) and one of its k are in registers.
   auto indexOf = [&](const Patch &p, Value row, Value k) { return p.alongK() ? c_.add(c_.mul(row, step, loc_), k, loc_) : row; };

@@ -8,6 +8,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/lowerings/LaunchEmitter.h"
+#include "passes/lowerings/VerifySketch.h"
 #include "passes/plan/Merging.h"
 #include "passes/plan/Scheduler.h"
 
@@ -242,6 +243,8 @@ struct TeToTilePass : impl::TeToTileBase<TeToTilePass> {
         if (failed(LaunchEmitter(b, kernel, *plan, launch, buffers).emit(i)))
           return signalPassFailure();
       }
+      if (failed(verifySketches(kernel, *plan, buffers.sources(), llvm::to_vector(getOperation().getOps<tile::FuncOp>()))))
+        return signalPassFailure();
     }
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/ThreadCode.h"
 
+#include "ir/cu/Marks.h"
 #include "passes/tile/RoundMasks.h"
 
 using namespace mlir;
@@ -56,7 +57,7 @@ Value ThreadCode::mul(Value x, int64_t k, Location loc) { return k == 1 ? x : ar
 Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool computed) {
   Value v = expandAs(e, dims, loc, computed);
   if (Operation *op = v.getDefiningOp(); computed && op && isa<AffineBinaryOpExpr>(e))
-    op->setAttr(cu::kComputedAttr, b.getUnitAttr());
+    cu::kComputed.putOn(op);
   return v;
 }
 

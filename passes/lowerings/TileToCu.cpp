@@ -2,8 +2,9 @@
 // tile-to-cu: see Passes.td. Which op goes where; each kind has a file of its own.
 #include "passes/Passes.h"
 
-#include "ir/cu/StepBarrier.h"
+#include "ir/cu/Marks.h"
 #include "ir/te/ScheduleLoc.h"
+#include "ir/tile/Marks.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/Tables.h"
@@ -115,8 +116,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       dims.push_back(c_.scalars.lookup(v));
     Value v = c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc(), apply.getComputed());
     Operation *made = isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)) ? v.getDefiningOp() : nullptr;
-    if (auto most = apply->getAttr(cu::kMostAttr); most && made)
-      made->setAttr(cu::kMostAttr, most);
+    if (auto most = cu::kMost.findOn(apply); most && made)
+      cu::kMost.putOn(made, *most);
   } else if (auto load = dyn_cast<LoadOp>(op)) {
     lowerLoad(c_, load);
   } else if (auto store = dyn_cast<StoreOp>(op)) {
@@ -207,8 +208,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       cu::ProxyFenceOp::create(b_, op->getLoc());
   } else if (isa<BarrierOp>(op)) {
     auto sync = cu::SyncOp::create(b_, op->getLoc());
-    if (Attribute isStep = op->getAttr(cu::kStepAttr))
-      sync->setAttr(cu::kStepAttr, isStep);
+    if (tile::kStep.isOn(op))
+      cu::kStep.putOn(sync);
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {

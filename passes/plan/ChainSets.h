@@ -29,9 +29,6 @@ struct ChainSet {
   llvm::SmallVector<ReduceOp> producers; ///< of all of them
 };
 
-/// Unit attribute of a set's reader, once te-chain-products has found that the set pays.
-inline constexpr llvm::StringLiteral kInSet = "in_set";
-
 /// The sets of a kernel's products that `target` may run in a launch each: of three products at least, where nobody else reads what a
 /// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
 /// `refused`: readers of sets that no tile holds, and why.

@@ -2,7 +2,6 @@
 // Tiles and warps of folds: reductions by a program's own reducer, and recurrences.
 #include "passes/plan/Scheduler.h"
 
-#include "ir/te/Fold.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/AccessSummary.h"
 #include "llvm/Support/MathExtras.h"

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -144,7 +145,7 @@ private:
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i) {
     Operation *op = ops_[i];
-    if (!isPlain(op) || op->hasAttr(kOwnLaunch) || op->hasAttr(kBehindParts))
+    if (!isPlain(op) || kOwnLaunch.isOn(op) || kBehindParts.isOn(op))
       return false;
     // Groups whose results op reads; the youngest is the candidate, and no other
     // one may come later than it (it would have to run before).
@@ -192,14 +193,14 @@ private:
     unsigned lacking = llvm::count_if(g.whole, [&](int64_t index) { return !llvm::is_contained(map, index); }), found = lacking;
     for (auto [d, index] : llvm::enumerate(map))
       if (index >= 0 && index < int64_t(g.grid)) {
-        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))) && !op->hasAttr(kInTile))
+        if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))) && !kInTile.isOn(op))
           return false;
         ++found;
       }
     bool isSingle = isa<ComputeOp>(op) && map.empty(); // one value of one value
     if ((g.grid == 0 && !isSingle) || (found != g.grid && !(product && isBehindTile(g, op, map))))
       return false;
-    if (!isa<ComputeOp>(op) && !product && !op->hasAttr(kInTile) && getNumParallel(op) != g.grid)
+    if (!isa<ComputeOp>(op) && !product && !kInTile.isOn(op) && getNumParallel(op) != g.grid)
       return false;
     if (product && getExtents(op).getNumResults() != found - lacking)
       return false;
@@ -396,7 +397,7 @@ private:
       if (g.ops.size() >= kMostSiblings || g.isReverse != own.isReverse || g.extents != own.extents ||
           isa<FoldOp>(op) != isa<FoldOp>(ops_[g.ops.front()]) || !llvm::all_of(g.ops, [&](int64_t o) {
             bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
-            return findScanOf(ops_[o]) && !ops_[o]->hasAttr(kOwnLaunch) && readsAlike;
+            return findScanOf(ops_[o]) && !kOwnLaunch.isOn(ops_[o]) && readsAlike;
           }))
         continue;
       g.ops.push_back(i);
@@ -425,7 +426,7 @@ private:
         continue;
       bool alike = llvm::all_of(g.ops, [&](int64_t o) {
         Operation *other = ops_[o];
-        if (!isPlain(other) || other->hasAttr(kOwnLaunch))
+        if (!isPlain(other) || kOwnLaunch.isOn(other))
           return false;
         return isa<ComputeOp>(op) ? isa<ComputeOp>(other) : isReduction(other) && readsInCommon(op, other);
       });
@@ -563,7 +564,7 @@ void nameLaunches(std::vector<LaunchPlan> &launches, ArrayRef<Operation *> ops) 
     LaunchPlan &l = launches[n];
     Operation *last = ops[l.ops.back()];
     for (int64_t o : llvm::reverse(l.ops))
-      if (!ops[o]->hasAttr(kInTile)) {
+      if (!kInTile.isOn(ops[o])) {
         last = ops[o];
         break;
       }

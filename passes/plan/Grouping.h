@@ -8,22 +8,6 @@
 
 namespace kernelc::te {
 
-/// Unit attribute of a statement that keeps a launch of its own: what it reads comes from
-/// memory, wherever it was made.
-inline constexpr llvm::StringLiteral kOwnLaunch = "own_launch";
-
-/// Unit attribute of a reduction whose last index data bounds, for each result, to a segment that is short as a rule.
-inline constexpr llvm::StringLiteral kSegmented = "segmented";
-
-/// And of one whose other conditions, if any, hold at all points of the segments: what is read there lies inside.
-inline constexpr llvm::StringLiteral kAllExist = "all_exist";
-
-/// Unit attribute of a statement of long straight-line code, of which a thread computes one point at a time.
-inline constexpr llvm::StringLiteral kPointwise = "point_by_point";
-
-/// Unit attribute of a reduction over what one tile of a product has.
-inline constexpr llvm::StringLiteral kInTile = "in_tile";
-
 /// Launches with statements, index spaces and grids filled in; tiles are 1.
 std::vector<LaunchPlan> groupStatements(KernelOp kernel, const Target &target, const SizeFacts &facts);
 

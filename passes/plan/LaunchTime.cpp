@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
-#include "passes/plan/Grouping.h"
+#include "passes/analysis/Memories.h"
 #include "passes/plan/Siblings.h"
+#include "passes/plan/Sketch.h"
 #include "support/TargetCosts.h"
 #include "support/TargetRates.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,7 +24,8 @@ namespace {
 class Reckoner {
 public:
   Reckoner(KernelOp kernel, const LaunchPlan &launch, const Target &target, const SizeFacts &likely)
-      : ops_(getDomainOps(kernel)), l_(launch), target_(target), rates_(*findTargetRates(target.name)), likely_(likely) {}
+      : ops_(getDomainOps(kernel)), l_(launch), target_(target), rates_(*findTargetRates(target.name)), likely_(likely),
+        sketch_(sketchLaunch(kernel, launch, placeTensors(kernel).source)) {}
 
   std::optional<LaunchTime> run() {
     for (AffineExpr e : l_.extents.getResults())
@@ -34,7 +37,7 @@ public:
     time_.waves = std::ceil(time_.blocks / target_.smCount);
     for (auto [n, ordinal] : llvm::enumerate(l_.ops)) {
       reckonWork(ops_[ordinal], l_.dims[n]);
-      reckonTraffic(ops_[ordinal], l_.dims[n]);
+      reckonTraffic(ops_[ordinal]);
     }
     double memory = target_.partRates.memory > 0 ? target_.partRates.memory : target_.costs->merging.rate;
     time_.memory = bytes_ / memory;
@@ -120,41 +123,28 @@ private:
     time_.shared += time_.waves * points / (m * n) * (read + written) * bytes / perUs(rates_.shared);
   }
 
-  void reckonTraffic(Operation *op, ArrayRef<int64_t> dims) {
-    auto add = [&](ArrayRef<int64_t> indices, Type element, bool isNew) {
-      double all = 1, own = 1, width = std::max(8u, element.getIntOrFloatBitWidth()) / 8.0;
+  void reckonTraffic(Operation *op) {
+    auto add = [&](const Transfer &t) {
+      double all = 1, own = 1, width = std::max(8u, t.element.getIntOrFloatBitWidth()) / 8.0;
       llvm::SmallDenseSet<int64_t> seen;
-      for (int64_t i : indices)
-        if (i >= 0 && seen.insert(i).second) {
+      for (int64_t i : t.indices)
+        if (seen.insert(i).second) {
           all *= extent(i);
           own *= std::min(ofBlock(i), extent(i));
         }
-      bytes_ += isNew ? all * width : 0;
+      bytes_ += all * width;
       traffic_ += own * width * time_.blocks;
     };
-    auto isInside = [&](Operation *producer) { return producer && llvm::any_of(l_.ops, [&](int64_t o) { return ops_[o] == producer; }); };
-    op->walk([&](ReadOp read) {
-      if (isInside(read.getTensor().getDefiningOp()))
-        return;
-      SmallVector<int64_t> indices;
-      for (Value v : read.getOperands_())
-        if (std::optional<unsigned> d = findIndex(op, v))
-          indices.push_back(dims[*d]);
-      std::pair<Value, SmallVector<int64_t>> key(read.getTensor(), indices);
-      bool isNew = !llvm::is_contained(read_, key);
+    for (const Transfer &t : sketch_.loads) {
+      std::pair<Value, SmallVector<int64_t>> key(t.tensor, t.indices);
+      if (t.statement != op || llvm::is_contained(read_, key))
+        continue;
       read_.push_back(key);
-      if (isNew)
-        add(indices, read.getResult().getType(), true);
-    });
-    for (Value result : op->getResults()) {
-      bool leaves = llvm::any_of(result.getUsers(), [&](Operation *user) {
-        while (!isa<ReturnOp>(user) && !isDomainOp(user))
-          user = user->getParentOp();
-        return isa<ReturnOp>(user) || !isInside(user);
-      });
-      if (leaves)
-        add(dims.take_front(getNumParallel(op)), cast<RankedTensorType>(result.getType()).getElementType(), true);
+      add(t);
     }
+    for (const Transfer &t : sketch_.stores)
+      if (t.statement == op)
+        add(t);
   }
 
   SmallVector<Operation *> ops_;
@@ -162,6 +152,7 @@ private:
   const Target &target_;
   const TargetRates &rates_;
   SizeFacts likely_;
+  LaunchSketch sketch_;
   LaunchTime time_;
   double bytes_ = 0, traffic_ = 0;
   std::vector<std::pair<Value, SmallVector<int64_t>>> read_;
@@ -179,8 +170,8 @@ std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
     return "a scatter is done only when all of its launch is";
   if (isa<ScatterOp>(reader))
     return "a scatter has a launch of its own";
-  if (auto why = reader->getAttrOfType<StringAttr>(kNoSibling))
-    return why.getValue().str();
+  if (auto why = kNoSibling.findOn(reader))
+    return why->str();
   auto product = [](Operation *op) {
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && findGeneralContraction(reduce);

@@ -6,9 +6,6 @@
 
 namespace kernelc::te {
 
-/// Unit attribute of a pointwise statement over many more points than the launch has that merges parts of a reduction for it.
-inline constexpr llvm::StringLiteral kBehindParts = "behind_parts";
-
 /// Merges launches without products, scans and scatters, the pairs first that save most. Tiles are still 1.
 void mergeLaunches(KernelOp kernel, const Target &target, const SizeFacts &facts, std::vector<LaunchPlan> &launches);
 

@@ -4,7 +4,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Faults.h"
-#include "ir/te/Fold.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
@@ -58,13 +58,13 @@ bool Scheduler::schedule(LaunchPlan &l) {
   }
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
     return scheduleScatter(l, scatter), true;
-  if (ops_[l.ops.front()]->hasAttr(kPointwise))
+  if (kPointwise.isOn(ops_[l.ops.front()]))
     return schedulePoints(l), true;
-  if (ops_[l.ops.front()]->hasAttr(kSegmented))
+  if (kSegmented.isOn(ops_[l.ops.front()]))
     return scheduleSegments(l), true;
   for (int64_t ordinal : l.ops)
-    if (auto text = ops_[ordinal]->getAttrOfType<StringAttr>(kLawText))
-      remark(ops_[ordinal]) << text.getValue();
+    if (auto text = kLawText.findOn(ops_[ordinal]))
+      remark(ops_[ordinal]) << *text;
   if (auto fold = dyn_cast<FoldOp>(ops_[l.ops.front()]))
     return scheduleFold(l, fold), true;
   if (auto recurrence = dyn_cast<RecurrenceOp>(ops_[l.ops.front()]))
@@ -80,7 +80,7 @@ bool Scheduler::schedule(LaunchPlan &l) {
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         scheduleContraction(l, reduce, *c, l.dims[n]);
         return true;
-      } else if (!reduce->hasAttr(kStreamed) && multipliesPointByPoint(reduce)) {
+      } else if (!kStreamedDims.isOn(reduce) && multipliesPointByPoint(reduce)) {
         remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
                           "summed index and each have a parallel index of their own";
       }
@@ -263,9 +263,9 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches, {plan.sizeDiv, plan.sizeMax})) {
-    if (writer->hasAttr(kOwnLaunch))
+    if (kOwnLaunch.isOn(writer))
       return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
-    writer->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+    kOwnLaunch.putOn(writer);
     return scheduleLaunches(kernel, target, merge, likely, plan);
   }
   Scheduler scheduler(kernel, target, plan, merge, likely);
@@ -274,13 +274,13 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     if (!scheduler.schedule(l)) { // its products in launches of their own
       std::vector<Sibling> siblings = siblingsOf(l, getDomainOps(kernel));
       if (!siblings.empty()) // the others may do without the last of them
-        siblings.back().op->setAttr(kNoSibling, StringAttr::get(kernel.getContext(), scheduler.whyApart()));
+        kNoSibling.putOn(siblings.back().op, scheduler.whyApart());
       for (int64_t ordinal : siblings.empty() ? ArrayRef<int64_t>(l.ops) : ArrayRef<int64_t>())
-        getDomainOps(kernel)[ordinal]->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+        kOwnLaunch.putOn(getDomainOps(kernel)[ordinal]);
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
-      cut->op->setAttr(kOwnLaunch, UnitAttr::get(kernel.getContext()));
+      kOwnLaunch.putOn(cut->op);
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
     if (failed(applySchedule(kernel, plan.target, l)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/PlanAttr.h"
 
+#include "ir/te/Marks.h"
 #include "passes/plan/Beside.h"
 #include "passes/plan/Legality.h"
 
@@ -45,12 +46,12 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
     launches.push_back(b.getDictionaryAttr(fields));
   }
-  kernel->setAttr("plan", b.getDictionaryAttr({
-                              b.getNamedAttr("target", b.getStringAttr(plan.target)),
-                              b.getNamedAttr("size_div", b.getDenseI64ArrayAttr(plan.sizeDiv)),
-                              b.getNamedAttr("size_max", b.getDenseI64ArrayAttr(plan.sizeMax)),
-                              b.getNamedAttr("launches", b.getArrayAttr(launches)),
-                          }));
+  kPlan.putOn(kernel, b.getDictionaryAttr({
+                          b.getNamedAttr("target", b.getStringAttr(plan.target)),
+                          b.getNamedAttr("size_div", b.getDenseI64ArrayAttr(plan.sizeDiv)),
+                          b.getNamedAttr("size_max", b.getDenseI64ArrayAttr(plan.sizeMax)),
+                          b.getNamedAttr("launches", b.getArrayAttr(launches)),
+                      }));
 }
 
 namespace {
@@ -224,7 +225,7 @@ FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<
 }
 
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {
-  auto dict = kernel->getAttrOfType<DictionaryAttr>("plan");
+  DictionaryAttr dict = kPlan.findOn(kernel);
   if (!dict)
     return kernel.emitOpError() << "has no plan; run te-plan first";
   KernelPlan plan;

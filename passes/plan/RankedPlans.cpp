@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/RankedPlans.h"
 
+#include "ir/te/Marks.h"
 #include "passes/plan/Schedule.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -99,7 +100,7 @@ DictionaryAttr recordOf(MLIRContext *context, const LaunchPlan &plan, const Laun
 }
 
 bool isScheduledFromOutside(KernelOp kernel, StringRef target, StringRef name) {
-  auto records = kernel->getAttrOfType<ArrayAttr>("schedule");
+  ArrayAttr records = kSchedule.findOn(kernel);
   return records && llvm::any_of(records.getAsRange<DictionaryAttr>(), [&](DictionaryAttr record) {
            auto launch = record.getAs<StringAttr>("launch"), own = record.getAs<StringAttr>("target");
            return launch && launch.getValue() == name && (!own || own.getValue() == target);
@@ -108,10 +109,10 @@ bool isScheduledFromOutside(KernelOp kernel, StringRef target, StringRef name) {
 
 void addRecords(KernelOp kernel, ArrayRef<DictionaryAttr> records) {
   SmallVector<Attribute> all;
-  if (auto given = kernel->getAttrOfType<ArrayAttr>("schedule"))
+  if (ArrayAttr given = kSchedule.findOn(kernel))
     llvm::append_range(all, given);
   llvm::append_range(all, records);
-  kernel->setAttr("schedule", ArrayAttr::get(kernel.getContext(), all));
+  kSchedule.putOn(kernel, ArrayAttr::get(kernel.getContext(), all));
 }
 
 } // namespace kernelc::te

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Schedule.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -15,12 +16,10 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-constexpr llvm::StringLiteral kAttr = "schedule";
-
 /// The records of the attribute; null entries for what is no dictionary.
 SmallVector<DictionaryAttr> recordsOf(KernelOp kernel) {
   SmallVector<DictionaryAttr> out;
-  if (auto list = kernel->getAttrOfType<ArrayAttr>(kAttr))
+  if (ArrayAttr list = kSchedule.findOn(kernel))
     for (Attribute a : list)
       out.push_back(dyn_cast<DictionaryAttr>(a));
   return out;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Siblings.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
-#include "passes/plan/Grouping.h"
 
 using namespace mlir;
 
@@ -133,7 +133,7 @@ ReduceOp findOnlyRead(Value v, Operation *statement) {
 } // namespace
 
 std::optional<Contraction> findSibling(ReduceOp op, const Target &target, const SizeFacts &facts) {
-  if (!target.wgmma || !target.productRate || op.getInit() || op.getOutMap() || op->hasAttr(kOwnLaunch) || op->hasAttr(kNoSibling))
+  if (!target.wgmma || !target.productRate || op.getInit() || op.getOutMap() || kOwnLaunch.isOn(op) || kNoSibling.isOn(op))
     return std::nullopt;
   std::optional<Contraction> c = findContraction(op);
   std::optional<WarpgroupForm> form = c ? findWarpgroupForm(*c) : std::nullopt;

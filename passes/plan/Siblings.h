@@ -9,9 +9,6 @@
 
 namespace kernelc::te {
 
-/// Attribute of a product that shares no launch with another one: why, as no tile holds both, or two launches take less time.
-inline constexpr llvm::StringLiteral kNoSibling = "no_sibling";
-
 /// `op` as a product that may stand beside others in a launch of `target`: warpgroups take it from slots alone, and its sum stays in
 /// their accumulators. Nothing for those of chains.
 std::optional<Contraction> findSibling(ReduceOp op, const Target &target, const SizeFacts &facts);

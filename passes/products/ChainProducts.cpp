@@ -2,6 +2,7 @@
 // te-chain-products: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
@@ -34,7 +35,7 @@ llvm::DenseSet<Operation *> splitSets(KernelOp kernel, const Target &target, con
         together.push_back(&other);
     if (paysAsSets(together, target, facts))
       for (SetReader &r : set.readers)
-        r.op->setAttr(kInSet, UnitAttr::get(kernel.getContext()));
+        kInSet.putOn(r.op);
   }
   for (ChainSet &set : findChainSets(kernel, target, facts)) {
     auto first = llvm::min_element(set.readers, [](SetReader &x, SetReader &y) { return x.op->isBeforeInBlock(y.op); });

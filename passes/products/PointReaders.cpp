@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/products/PointReaders.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
 
@@ -61,7 +62,7 @@ void recomputeForPoints(KernelOp kernel, const Target &target, const SizeFacts &
     Operation *first = *llvm::min_element(points, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     OpBuilder b(first);
     for (Operation *walker : walkers)
-      walker->setAttr(kWalks, b.getUnitAttr());
+      kWalking.putOn(walker);
     auto own = cast<ReduceOp>(b.clone(*producer));
     producer.getResult().replaceUsesWithIf(own.getResult(), [&](OpOperand &use) { return points.contains(use.getOwner()->getParentOp()); });
     first->emitRemark() << "this product's results are reduced where they are made, and computed once more for what is made of them: that "

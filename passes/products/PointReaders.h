@@ -9,9 +9,6 @@ namespace kernelc::te {
 
 struct SizeFacts;
 
-/// On a reduction: it walks a product's results, which are made once more for others who read them.
-inline constexpr llvm::StringLiteral kWalks = "walks";
-
 /// Gives such statements a product of their own, whose epilogue they become, where walks are all that reads the first one then, and
 /// multiplying once more takes less time than memory. A remark says so.
 void recomputeForPoints(KernelOp kernel, const Target &target, const SizeFacts &facts);

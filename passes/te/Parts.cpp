@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Parts.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -52,7 +53,7 @@ ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
     SmallVector<int64_t> moved;
     for (int64_t d : thin)
       moved.push_back(llvm::find(order, unsigned(d)) - order.begin());
-    part->setAttr(kStreamed, b.getDenseI64ArrayAttr(moved));
+    kStreamedDims.putOn(part, moved);
   }
   IRMapping mapping;
   for (auto [place, d] : llvm::enumerate(order))

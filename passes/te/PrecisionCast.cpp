@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Factors.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
@@ -125,7 +126,7 @@ private:
   }
 
   /// For te-plan's remark and for readers of the IR.
-  void explain(ReduceOp reduce, const llvm::Twine &what) { reduce->setAttr(kPrecisionNote, StringAttr::get(kernel_.getContext(), what)); }
+  void explain(ReduceOp reduce, const llvm::Twine &what) { kPrecisionText.putOn(reduce, what); }
 
   void visit(ReduceOp reduce, const Contraction &c) {
     if (!c.a.getType().isF32() || c.unitType)
@@ -256,7 +257,7 @@ private:
       Value digit = materialize(b, loc, half, part, reduce.getExtents().getNumSymbols());
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, arith::ConstantIndexOp::create(b, loc, 1));
       Value high = toNarrow(saturated(factor, type, b, loc));
-      high.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
+      kRoundsHighPart.putOn(high.getDefiningOp());
       Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
       // NaN counts in the high part alone.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
@@ -265,7 +266,7 @@ private:
       Value chosen = arith::SelectOp::create(b, loc, isLow, low, high);
       Value operand = isTf32 ? toNarrow(chosen) : toF32(chosen); // a tf32 already, and said so
       if (isTf32)
-        operand.getDefiningOp()->setAttr(kHighPart, b.getUnitAttr());
+        kRoundsHighPart.putOn(operand.getDefiningOp());
       inner->setOperand(use->getOperandNumber(), operand);
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());

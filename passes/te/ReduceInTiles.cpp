@@ -2,12 +2,11 @@
 // te-reduce-in-tiles: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
-#include "passes/plan/Grouping.h"
-#include "passes/plan/Merging.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Sharing.h"
 #include "passes/products/PointReaders.h"
@@ -79,9 +78,8 @@ private:
     for (Operation *user : op.getResult().getUsers())
       if (isa<ReadOp>(user) && mayHold(op, places))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
-    if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() ||
-        op->hasAttr(kInTile) || op->hasAttr(kWalks) || op.getNumDims() != product.getNumParallel() ||
-        op.getNumParallel() == op.getNumDims() || findContraction(op))
+    if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() || kInTile.isOn(op) ||
+        kWalking.isOn(op) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
       return false;
     auto isReduced = [&](unsigned d) { return places[d] >= op.getNumParallel(); };
     // Where a tile has all points that are reduced, whatever their indices, they are no parts.
@@ -219,12 +217,12 @@ private:
       outer.push_back(d);
     }
     SmallVector<Operation *> readers(r->getUsers());
-    reduceByParts(r, outer, 0)->setAttr(kInTile, UnitAttr::get(kernel_.getContext()));
+    kInTile.putOn(reduceByParts(r, outer, 0));
     // The blocks that merge the parts are not to walk further indices for what needs the whole.
     for (Operation *read : readers)
       if (auto compute = dyn_cast<ComputeOp>(read->getParentOp());
           compute && getExtents(compute).getNumResults() > places.size() - dims.size())
-        compute->setAttr(kBehindParts, UnitAttr::get(kernel_.getContext()));
+        kBehindParts.putOn(compute);
     return true;
   }
 

@@ -2,6 +2,7 @@
 // te-split-reduce: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
@@ -9,8 +10,6 @@
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
-#include "passes/plan/Grouping.h"
-#include "passes/plan/Merging.h"
 #include "passes/plan/PartCost.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -85,7 +84,7 @@ private:
   /// Neither whole indices nor a chunk: leave alone.
   FailureOr<Parts> partsFor(Operation *op) {
     auto r = dyn_cast<ReduceOp>(op);
-    if (op->hasAttr(kInTile) || findScanOf(op))
+    if (kInTile.isOn(op) || findScanOf(op))
       return Parts();
     if (r && (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition()))))
       return Parts(); // (an arg reduction over no point has no position to merge)
@@ -374,7 +373,7 @@ private:
     for (Value result : op->getResults())
       for (Operation *user : result.getUsers())
         if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute).getNumResults() > getNumParallel(op))
-          compute->setAttr(kBehindParts, UnitAttr::get(op->getContext()));
+          kBehindParts.putOn(compute);
   }
 
   /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. The last part may be

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/Access.h"
 
+#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -18,18 +19,18 @@ void setBaseLayouts(tile::FuncOp func, ArrayRef<BaseLayout> layouts) {
     strides.push_back(l.strides ? Attribute(AffineMapAttr::get(l.strides)) : b.getUnitAttr());
     alignment.push_back(l.alignment);
   }
-  func->setAttr("arg_strides", b.getArrayAttr(strides));
-  func->setAttr("arg_alignment", b.getDenseI64ArrayAttr(alignment));
+  tile::kArgStrides.putOn(func, b.getArrayAttr(strides));
+  tile::kArgAlignment.putOn(func, b.getDenseI64ArrayAttr(alignment));
 }
 
 BaseLayout layoutOfBase(tile::FuncOp func, Value base) {
   BaseLayout layout;
   unsigned i = cast<BlockArgument>(base).getArgNumber();
-  if (auto strides = func->getAttrOfType<ArrayAttr>("arg_strides"))
+  if (ArrayAttr strides = tile::kArgStrides.findOn(func))
     if (auto map = dyn_cast<AffineMapAttr>(strides[i]))
       layout.strides = map.getValue();
-  if (auto alignment = func->getAttrOfType<DenseI64ArrayAttr>("arg_alignment"))
-    layout.alignment = alignment.asArrayRef()[i];
+  if (DenseI64ArrayAttr alignment = tile::kArgAlignment.findOn(func))
+    layout.alignment = alignment[i];
   return layout;
 }
 

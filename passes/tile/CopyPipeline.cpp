@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands in rings that the threads of the product fill themselves.
 #include "ir/cu/Cu.h"
+#include "ir/cu/Marks.h"
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/tile/Access.h"
@@ -31,10 +32,28 @@ public:
   LogicalResult run() {
     slots_ = std::max<int64_t>(2, func_.getStages());
     Location loc = cu::unnamed(loop_.getLoc());
-    SmallVector<SmallVector<Value, 2>> fed; // per dot, where its operands are
+    stageOperands(loc);
+    if (failed(startAhead(loc)))
+      return failure();
+    makeRound(loc);
+    // Nothing is left in flight when the loop is over, however short it was; where
+    // another tile follows, its copies wait until this one's slots have been read.
+    b_.setInsertionPointAfter(loop_);
+    AsyncWaitOp::create(b_, loc, 0);
+    if (loop_->getParentOfType<scf::ForOp>())
+      BarrierOp::create(b_, loc);
+    eraseUnused(loop_);
+    stopUnusedCounts(loop_); // places that only the copies asked for
+    eraseUnused(loop_);
+    return success();
+  }
+
+private:
+  /// Gives each operand its slots; what no round changes is there once.
+  void stageOperands(Location loc) {
     for (DotOp dot : dots_) {
       dot_ = dot;
-      auto &at = fed.emplace_back();
+      auto &at = fed_.emplace_back();
       for (auto [operand, outer] : {std::pair(dot.getA(), dot.getM()), std::pair(dot.getB(), dot.getN())}) {
         if (operand == dot.getA() && isFedByDot(dot)) {
           at.push_back(operand);
@@ -49,62 +68,56 @@ public:
           staged_.push_back(s);
       }
     }
-    // The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
-    // where the one before was (a search): those places run ahead of the loop's own.
-    SmallVector<unsigned> places;
+  }
+
+  /// The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
+  /// where the one before was (a search): those places run ahead of the loop's own.
+  LogicalResult startAhead(Location loc) {
     SmallVector<Value> ahead;
     for (auto [i, init] : llvm::enumerate(loop_.getInitArgs()))
       if (init.getType().isIndex()) {
-        places.push_back(i);
+        places_.push_back(i);
         ahead.push_back(init);
       }
-    if (places.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
+    if (places_.empty() && slots_ > 2) { // as a loop, which is unrolled: the slot's number is a constant again
       auto prologue = scf::ForOp::create(b_, loc, constant(0, loc), constant(slots_ - 1, loc), constant(1, loc));
-      prologue->setAttr(cu::kUnrollAttr, b_.getUnitAttr());
+      cu::kUnroll.putAllOn(prologue);
       prologue.getInductionVar().setLoc(named("first", loc));
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPoint(prologue.getBody()->getTerminator());
-      fill(prologue.getInductionVar(), places, {}, loc);
+      fill(prologue.getInductionVar(), places_, {}, loc);
     } else {
       for (int64_t n = 0; n < slots_ - 1; ++n)
-        ahead = fill(constant(n, loc), places, ahead, loc);
+        ahead = fill(constant(n, loc), places_, ahead, loc);
     }
-    SmallVector<BlockArgument> carried;
-    if (!places.empty()) {
-      auto added = carry(loop_, ahead);
-      if (failed(added))
-        return failure();
-      carried = *added;
-      for (auto [i, arg] : llvm::zip(places, carried))
-        arg.setLoc(NameLoc::get(b_.getStringAttr("ahead"), loop_.getRegionIterArg(i).getLoc()));
-    }
-    // In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
-    // t - 1 has left, which the barrier says every thread has finished reading.
+    if (places_.empty())
+      return success();
+    auto added = carry(loop_, ahead);
+    if (failed(added))
+      return failure();
+    carried_ = *added;
+    for (auto [i, arg] : llvm::zip(places_, carried_))
+      arg.setLoc(NameLoc::get(b_.getStringAttr("ahead"), loop_.getRegionIterArg(i).getLoc()));
+    return success();
+  }
+
+  /// In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
+  /// t - 1 has left, which the barrier says every thread has finished reading.
+  void makeRound(Location loc) {
     b_.setInsertionPointToStart(loop_.getBody());
     Value t = loop_.getInductionVar();
     AsyncWaitOp::create(b_, loc, slots_ - 2);
     BarrierOp::create(b_, loc);
     auto next = [&] {
       Value number = arith::AddIOp::create(b_, named("ahead", loc), t, constant(slots_ - 1, loc));
-      SmallVector<Value> after = fill(number, places, llvm::to_vector_of<Value>(carried), loc);
-      for (auto [arg, v] : llvm::zip(carried, after))
+      SmallVector<Value> after = fill(number, places_, llvm::to_vector_of<Value>(carried_), loc);
+      for (auto [arg, v] : llvm::zip(carried_, after))
         setCarried(arg, v);
     };
     if (!func_.getFillLate())
       next();
     for (auto [n, dot] : llvm::enumerate(dots_)) {
-      b_.setInsertionPoint(dot);
-      auto now = cast<DotOp>(b_.clone(*dot));
-      auto isOnce = [&](Value ring) { return llvm::is_contained(once_, ring); };
-      auto numberOf = [&](Value ring) { return isOnce(ring) ? constant(0, loc) : t; };
-      if (isa<RingType>(fed[n][0].getType())) {
-        now.getAMutable().assign(fed[n][0]);
-        if (isOnce(fed[n][0]) != isOnce(fed[n][1]))
-          now.getANumberMutable().assign(numberOf(fed[n][0]));
-      }
-      now.getBMutable().assign(fed[n][1]);
-      now.getNumberMutable().assign(numberOf(fed[n][1]));
-      DotOp(dot).replaceAllUsesWith(now.getResult());
+      DotOp now = feed(dot, fed_[n], t, loc);
       if (func_.getFillLate() && n + 1 == dots_.size())
         next();
       if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
@@ -113,19 +126,25 @@ public:
       }
       DotOp(dot).erase();
     }
-    // Nothing is left in flight when the loop is over, however short it was; where
-    // another tile follows, its copies wait until this one's slots have been read.
-    b_.setInsertionPointAfter(loop_);
-    AsyncWaitOp::create(b_, loc, 0);
-    if (loop_->getParentOfType<scf::ForOp>())
-      BarrierOp::create(b_, loc);
-    eraseUnused(loop_);
-    stopUnusedCounts(loop_); // places that only the copies asked for
-    eraseUnused(loop_);
-    return success();
   }
 
-private:
+  /// `dot` on slots of round `t`, before it and in its place.
+  DotOp feed(DotOp dot, ArrayRef<Value> at, Value t, Location loc) {
+    b_.setInsertionPoint(dot);
+    auto now = cast<DotOp>(b_.clone(*dot));
+    auto isOnce = [&](Value ring) { return llvm::is_contained(once_, ring); };
+    auto numberOf = [&](Value ring) { return isOnce(ring) ? constant(0, loc) : t; };
+    if (isa<RingType>(at[0].getType())) {
+      now.getAMutable().assign(at[0]);
+      if (isOnce(at[0]) != isOnce(at[1]))
+        now.getANumberMutable().assign(numberOf(at[0]));
+    }
+    now.getBMutable().assign(at[1]);
+    now.getNumberMutable().assign(numberOf(at[1]));
+    dot.replaceAllUsesWith(now.getResult());
+    return now;
+  }
+
   Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
   Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
 
@@ -276,7 +295,10 @@ private:
   OpBuilder b_;
   int64_t slots_ = 2;
   SmallVector<Staged, 2> staged_;
-  SmallVector<Value> once_; ///< rings of one slot
+  SmallVector<SmallVector<Value, 2>> fed_; ///< per dot, where its operands are
+  SmallVector<Value> once_;                ///< rings of one slot
+  SmallVector<unsigned> places_;           ///< what the loop carries of where tiles are
+  SmallVector<BlockArgument> carried_;     ///< the same of the tile that is on its way
 };
 
 } // namespace

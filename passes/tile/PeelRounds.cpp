@@ -3,6 +3,8 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "ir/tile/States.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -131,7 +133,7 @@ Value emitSplit(FuncOp func, scf::ForOp loop, int64_t d) {
     auto split =
         ApplyOp::create(b, named, b.getIndexType(), AffineMap::get(0, symbols, func.getExtent(d).floorDiv(tile) * tile), ValueRange());
     int64_t most = te::knownMax(func.getExtent(d), {func.getSizeDiv(), func.getSizeMax()});
-    split->setAttr(cu::kMostAttr, b.getI64IntegerAttr(most > 0 ? most : cu::kFits32));
+    cu::kMost.putOn(split, most > 0 ? most : cu::kFits32);
     return split;
   }
   Value room = arith::SubIOp::create(b, plain, end, begin);
@@ -151,7 +153,7 @@ void peel(FuncOp func, scf::ForOp loop, const Peeled &peeled) {
   loop.getResults().replaceAllUsesWith(last.getResults());
   last.getInitArgsMutable().assign(loop.getResults());
   last.setLowerBound(split);
-  last->setAttr(kLastRoundAttr, b.getUnitAttr());
+  kLastRound.putOn(last);
   loop.setUpperBound(split);
   if (peeled.masks)
     dropMasks(loop, peeled.dim);
@@ -173,7 +175,7 @@ struct TilePeelRoundsPass : impl::TilePeelRoundsBase<TilePeelRoundsPass> {
     SmallVector<scf::ForOp> loops;
     func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
-      if (Peeled peeled = findPeeled(func, loop); peeled.dim >= 0 && !loop->hasAttr(kLastRoundAttr))
+      if (Peeled peeled = findPeeled(func, loop); peeled.dim >= 0 && !kLastRound.isOn(loop))
         peel(func, loop, peeled);
   }
 };

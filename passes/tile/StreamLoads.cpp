@@ -2,6 +2,7 @@
 // tile-stream-loads: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
@@ -87,19 +88,18 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
     llvm::DenseSet<Source> readLater;
     auto launches = llvm::to_vector(getOperation().getOps<FuncOp>());
     for (FuncOp func : llvm::reverse(launches)) {
-      auto kernel = func->getAttrOfType<StringAttr>("kernel");
+      StringRef kernel = kKernel.findOn(func).value_or(StringRef());
       llvm::MapVector<Source, SmallVector<LoadOp>> loads;
       double read = 0, written = 0;
       func.walk([&](Operation *op) {
         if (auto load = dyn_cast<LoadOp>(op)) {
           auto base = cast<BlockArgument>(load.getBase());
-          loads[{kernel ? kernel.getValue() : StringRef(), func.getSources()[base.getArgNumber()]}].push_back(load);
+          loads[{kernel, func.getSources()[base.getArgNumber()]}].push_back(load);
           read += bytesOf(func, load.getMap(), load.getBase());
         } else if (auto store = dyn_cast<StoreOp>(op)) {
           written += bytesOf(func, store.getMap(), store.getBase());
         } else if (auto scatter = dyn_cast<ScatterOp>(op)) { // to few elements, or as much as it reads
-          readLater.insert(
-              {kernel ? kernel.getValue() : StringRef(), func.getSources()[cast<BlockArgument>(scatter.getBase()).getArgNumber()]});
+          readLater.insert({kernel, func.getSources()[cast<BlockArgument>(scatter.getBase()).getArgNumber()]});
         }
       });
       for (auto &[source, all] : loads) {

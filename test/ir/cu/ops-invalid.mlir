@@ -189,7 +189,7 @@ cu.kernel @f attributes {sizes = ["N"], arg_sources = [{source = 0 : i64}, {div 
 cu.kernel @f attributes {sizes = ["N"], arg_sources = [{source = 0 : i64}, {div = 1 : i64, max = -1 : i64, size = 0 : i64}],
     grid = affine_map<()[s0] -> (s0)>, threads = 128 : i64, shared_bytes = 512 : i64} {
 ^bb0(%x: memref<?xf32, 1>, %n: index):
-  // expected-error @+1 {{[C8] has a 'cu.most' that is no number}}
+  // expected-error @+1 {{[C8] has the mark 'cu.most' with "all"; it must be a number}}
   %t = cu.thread_id {cu.most = "all"}
   %s = cu.shared 0 : memref<128xf32, 3>
   %v = memref.load %x[%t] : memref<?xf32, 1>
@@ -203,7 +203,7 @@ cu.kernel @f attributes {sizes = ["N"], arg_sources = [{source = 0 : i64}, {div 
   %s = cu.shared 0 : memref<128xf32, 3>
   %v = memref.load %x[%t] : memref<?xf32, 1>
   %a = arith.constant 1 : index
-  // expected-error @+1 {{[C8] has a 'cu.unroll' that is neither a unit nor a positive number}}
+  // expected-error @+1 {{[C8] has the mark 'cu.unroll' with -1 : i64; it must be a unit or a positive number}}
   scf.for %k = %a to %t step %a {
   } {cu.unroll = -1 : i64}
   memref.store %v, %s[%t] : memref<128xf32, 3>

@@ -7,7 +7,7 @@ cu.kernel @mark attributes {sizes = [], arg_sources = [{source = 0 : i64, shape 
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %v = arith.constant 1.0 : f32
-  // expected-error @+1 {{has a 'cu.unroll' that is neither a unit nor a positive number}}
+  // expected-error @+1 {{[C8] has the mark 'cu.unroll' with -1 : i64; it must be a unit or a positive number}}
   scf.for %i = %c0 to %c8 step %c1 {
     memref.store %v, %x[%i] : memref<?xf32, 1>
   } {cu.unroll = -1 : i64}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One scatter whose order counts, on its way to sums over segments (te-sort-scatters). ScatterSorter.cpp has the points: their indices,
+// what the scatter's body says there; ScatterOrder.cpp sorts them, ScatterSums.cpp adds them up.
+#pragma once
+
+#include "ir/te/TeShape.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/index/Affine.h"
+#include "passes/index/IndexArithmetic.h"
+
+namespace kernelc::te {
+
+inline constexpr int64_t kPointBits = 32; ///< of a key
+
+/// One scatter whose order counts, on its way to sums over segments.
+class ScatterSorter {
+public:
+  ScatterSorter(ScatterOp op, const SizeFacts &facts) : b(op), op_(op), facts_(facts), symbols_(op.getExtents().getNumSymbols()) {
+    shareOutDims();
+  }
+
+  /// Few rows: each asks all points.
+  bool hasFewRows();
+  mlir::LogicalResult checkSizes();
+  void askAllPoints();
+  void sortPoints();
+
+private:
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
+
+  void shareOutDims();
+  mlir::AffineExpr dim(unsigned d) { return b.getAffineDimExpr(d); }
+  mlir::AffineExpr number(int64_t n) { return b.getAffineConstantExpr(n); }
+  mlir::AffineMap over(llvm::ArrayRef<mlir::AffineExpr> exprs, unsigned dims = 0) {
+    return mlir::AffineMap::get(dims, symbols_, exprs, b.getContext());
+  }
+  mlir::Value index(int64_t v) { return mlir::arith::ConstantIndexOp::create(b, loc(), v); }
+  mlir::Value integer(int64_t v) { return mlir::arith::ConstantIntOp::create(b, loc(), v, 64); }
+  mlir::Value toInteger(mlir::Value v) { return mlir::arith::IndexCastOp::create(b, loc(), b.getI64Type(), v); }
+  mlir::Value toIndex(mlir::Value v) { return mlir::arith::IndexCastOp::create(b, loc(), b.getIndexType(), v); }
+  mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) { return mlir::arith::CmpIOp::create(b, loc(), p, x, y); }
+  mlir::Value both(mlir::Value x, mlir::Value y) { return !x ? y : !y ? x : mlir::Value(mlir::arith::AndIOp::create(b, loc(), x, y)); }
+  mlir::Value value(mlir::AffineExpr e, mlir::ValueRange operands) {
+    return materialize(b, loc(), mlir::simplifyAffineExpr(e, operands.size(), symbols_), operands, symbols_);
+  }
+  mlir::Location loc() { return op_.getLoc(); }
+  mlir::Location called(llvm::StringRef name) { return mlir::NameLoc::get(b.getStringAttr(name), loc()); }
+  mlir::StringAttr named(const llvm::Twine &suffix) { return b.getStringAttr(op_.getName().value_or("scatter") + suffix); }
+  mlir::RankedTensorType typeOf(llvm::ArrayRef<mlir::AffineExpr> shape, mlir::Type element);
+
+  /// The set where all of `where` are 0 or more.
+  static mlir::IntegerSetAttr setOf(llvm::ArrayRef<mlir::AffineExpr> where, unsigned dims, unsigned symbols);
+  mlir::Value makeCompute(const llvm::Twine &name, mlir::AffineExpr extent, llvm::function_ref<mlir::Value(mlir::Value)> body);
+  mlir::Value makeSum(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> extents, unsigned parallel,
+                      llvm::ArrayRef<mlir::AffineExpr> where, Body body);
+  mlir::Value makePermuted(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> extents, llvm::ArrayRef<mlir::AffineExpr> where,
+                           Body body);
+  mlir::Value read(mlir::Value tensor, mlir::ValueRange operands, mlir::AffineExpr subscript = {}, bool padded = false);
+  void fill(mlir::Region &region, unsigned dims, llvm::function_ref<void(mlir::ValueRange)> body);
+  /// Clones what `roots` are computed from in the scatter's body, whose indices are `indices`.
+  /// `padded`: reads that would lie outside give zero.
+  mlir::IRMapping cloneBody(llvm::ArrayRef<mlir::Value> roots, mlir::ValueRange indices, bool padded = false);
+  /// Indices of the key's dims of point `point`; others are null.
+  llvm::SmallVector<mlir::Value> indicesOf(mlir::Value point);
+  /// The constraints and data conditions that speak of carried dims, or those that do not.
+  mlir::Value conditionAt(mlir::ValueRange indices, mlir::IRMapping &body, bool carried);
+  llvm::SmallVector<mlir::Value> conditionRoots(bool carried);
+  bool isCarried(mlir::Value v);
+
+  /// What the sums go on from: null where that is the identity.
+  mlir::Value startOf();
+  void replaceBy(ReduceOp sum);
+
+  mlir::Value makeKeys();
+  mlir::Value sortKeys();
+  mlir::Value sortChunks(mlir::Value keys);
+  mlir::Value mergeRuns(mlir::Value sorted, int64_t length);
+  /// How many of the `length` elements of `sorted` from `start` on (all, if null) are below `key`.
+  mlir::Value countBelow(mlir::Value sorted, mlir::Value start, int64_t length, mlir::Value key);
+  mlir::Value makeSegments(mlir::Value sorted);
+  /// The row of the result at indices `out`, as an expression of them.
+  mlir::AffineExpr rowOf();
+  mlir::Value pointNumber(mlir::Value key) { return mlir::arith::AndIOp::create(b, loc(), key, integer((int64_t(1) << kPointBits) - 1)); }
+  ReduceOp startSum(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> lead, mlir::AffineExpr last, mlir::RankedTensorType type,
+                    mlir::IntegerSetAttr where, mlir::Value init);
+  /// The value of point `point` (an i64) with the carried indices `carried`, and whether it counts there (null: always). `padded`: the
+  /// point may be none, -1.
+  std::pair<mlir::Value, mlir::Value> valueAt(mlir::Value point, mlir::ValueRange carried, bool padded = false);
+  mlir::Value makeShares(mlir::Value sorted, mlir::Value segments);
+  mlir::Value makeEnds(mlir::Value segments);
+  void sumSegments(mlir::Value sorted, mlir::Value segments);
+  void sumShares(mlir::Value sorted, mlir::Value segments, mlir::Value shares, mlir::Value ends);
+
+  mlir::OpBuilder b;
+  ScatterOp op_;
+  SizeFacts facts_;
+  unsigned symbols_;
+  llvm::SmallVector<int64_t> carriedBy_;  ///< per dim of the domain, the dim of the result that it is; -1: of the key
+  llvm::SmallVector<int64_t> carriedDim_; ///< per dim of the result, the dim of the domain that it is; -1: the key says
+  mlir::AffineExpr points_, rows_;
+};
+
+} // namespace kernelc::te
