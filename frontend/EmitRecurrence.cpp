@@ -2,7 +2,7 @@
 // Recurrences whose points have an order, as te.recurrence. See Emit.h and Order.cpp.
 #include "frontend/Emit.h"
 
-#include "ir/te/Fold.h"
+#include "ir/te/Marks.h"
 
 using namespace mlir;
 
