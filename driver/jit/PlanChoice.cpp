@@ -169,9 +169,7 @@ std::string nameOf(const Nvrtc &nvrtc) {
 
 int64_t Slowness::weight() const {
   constexpr int64_t kOfCode = 1 << 20; // more than any spill: units that wait for each other
-  constexpr int64_t kFew = 32;         // a word or two that ptxas puts aside once is no reason for another plan
-  int64_t bytes = spilled + stack;
-  return (bytes > kFew ? bytes : 0) + int64_t(codes.size()) * kOfCode;
+  return spilled + stack + int64_t(codes.size()) * kOfCode;
 }
 
 std::string Slowness::toString() const {
