@@ -65,12 +65,6 @@ TEST_F(PlanChoiceTest, KeepsAFirstPlanThatIsWell) {
   EXPECT_THAT(kernel.variants[0].remarks, testing::IsEmpty());
 }
 
-TEST_F(PlanChoiceTest, AWordOrTwoInMemoryIsNoReasonForAnother) {
-  Kernel kernel = choose(parse(), [](const std::string &) { return 24; });
-  EXPECT_EQ(compiled_, 1);
-  EXPECT_THAT(kernel.variants[0].remarks, testing::IsEmpty());
-}
-
 TEST_F(PlanChoiceTest, TakesTheNextPlanAndRemembersIt) {
   std::string first = choose(parse(), [](const std::string &) { return 0; }).variants[0].launches[0].schedule;
   auto firstSpills = [&](const std::string &schedule) { return schedule == first ? 48 : 0; };
