@@ -84,7 +84,7 @@ unsigned Emitter::bitsOf(Value v) {
     return v.getType().getIntOrFloatBitWidth();
   if (auto load = v.getDefiningOp<memref::LoadOp>()) // goes by its array's name where that keeps its value
     return bitsOfElement(load.getMemRef());
-  return isNarrow(v) ? 32 : indexBits_;
+  return isNarrow(v) ? 32 : v.getDefiningOp<arith::ConstantOp>() ? 64 : indexBits_;
 }
 
 std::string Emitter::typeName(Value v) { return v.getType().isIndex() ? bitsOf(v) == 32 ? "int" : "long long" : typeName(v.getType()); }

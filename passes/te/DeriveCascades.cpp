@@ -18,8 +18,8 @@
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
-#include "passes/products/PointReaders.h"
 #include "passes/te/CascadeWriter.h"
+#include "passes/te/PointReaders.h"
 
 #include <set>
 

@@ -9,9 +9,9 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Sharing.h"
-#include "passes/products/PointReaders.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Parts.h"
+#include "passes/te/PointReaders.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

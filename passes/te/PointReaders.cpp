@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "passes/products/PointReaders.h"
+#include "passes/te/PointReaders.h"
 
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
