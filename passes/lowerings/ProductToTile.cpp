@@ -175,6 +175,13 @@ Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm 
   return out;
 }
 
+bool LaunchEmitter::areDecided(std::optional<IntegerSet> where, ArrayRef<int64_t> dims) {
+  llvm::BitVector own(dims.size());
+  for (AffineExpr e : where ? where->getConstraints() : ArrayRef<AffineExpr>())
+    collectDims(e, own);
+  return llvm::all_of(own.set_bits(), [&](unsigned d) { return l_.tiles[dims[d]] == 1 && llvm::is_contained(l_.grid, dims[d]); });
+}
+
 LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
   Location loc = NameLoc::get(op.getNameAttr() ? op.getNameAttr() : b_.getStringAttr("acc"), op.getLoc());
   DotForm f = dotForm(op, c, dims);
@@ -191,8 +198,11 @@ LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, 
     out = round(zero);
   else
     out = sumOverRounds(op, c, f, dims, zero, loc, ok, round);
+  Contraction left = c;
+  if (open_.empty() && zero.getDefiningOp<arith::ConstantOp>() && areDecided(c.resultWhere, dims))
+    left.resultWhere.reset(); // of results that have no terms no round was walked
   if (ok)
-    out = finishSum(op, c, f, dims, out, loc);
+    out = finishSum(op, left, f, dims, out, loc);
   if (!ok || !out)
     return failure();
   BodyToTiles shaper(b_, c_, op, dims);
