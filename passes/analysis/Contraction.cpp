@@ -377,6 +377,14 @@ bool takeScales(const Summation &sum, ArrayRef<Factor> factors, const Factor &a,
   return true;
 }
 
+/// Whether an equation on results speaks of dim d.
+bool isDecidedBy(const std::optional<IntegerSet> &where, unsigned d) {
+  for (unsigned i = 0; where && i < where->getNumConstraints(); ++i)
+    if (where->isEq(i) && where->getConstraint(i).isFunctionOfDim(d))
+      return true;
+  return false;
+}
+
 /// The reduced dims that constraints bound by batch dims alone, each of which has the dim in steps.
 llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsigned> batch) {
   llvm::SmallSetVector<unsigned, 4> ended;
@@ -414,6 +422,8 @@ std::optional<Contraction> classify(const Summation &sum, Contraction c) {
       c.m.push_back(d);
     } else if (inB[d]) {
       c.n.push_back(d);
+    } else if (sum.own[d] && isDecidedBy(c.resultWhere, d)) {
+      c.batch.push_back(d); // which only says whether there is a result
     } else if (sum.own[d]) {
       return std::nullopt;
     }
