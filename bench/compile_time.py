@@ -53,6 +53,22 @@ def kernels():
     return found
 
 
+def small_sizes(path, name):
+    """The last of the sizes that tests of a conformance kernel run."""
+    found, sizes = [], []
+    for line in open(path):
+        if line.startswith("#   small"):
+            sizes = line.split()[2:]
+        elif line.startswith(f"def {name}("):
+            found = sizes
+    return found
+
+
+def extents(shape, sizes):
+    """Of a tensor whose shape the text gives as `[M, N // 2]`."""
+    return [eval(e.replace("/", "//").replace("////", "//"), {}, sizes) for e in shape.strip("[]").split(",") if e.strip()]
+
+
 def compile_command(kernelc, file, name, sizes, kind, out):
     command = [kernelc, "compile", file, "--kernel", name, "--emit", kind, "-o", out]
     for s in sizes:

@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import sequences
 from kernelc import _library as kernelc_roles
-from compile_time import kernels, quantile
+from compile_time import extents, kernels, quantile, small_sizes
 
 TYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32",
          "i64": "int64", "bool": "bool", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
@@ -57,17 +57,6 @@ def open_size(title, size, scale):
     return known.get(size, 128 if known or title.startswith("einsum") else OPEN[scale])
 
 
-def small_sizes(path, name):
-    """The last of the sizes that tests of a conformance kernel run."""
-    found, sizes = [], []
-    for line in open(path):
-        if line.startswith("#   small"):
-            sizes = line.split()[2:]
-        elif line.startswith(f"def {name}("):
-            found = sizes
-    return found
-
-
 def workload(seed, scale):
     """(title, text, kernel, sizes)"""
     for title, path, name, sizes in kernels():
@@ -80,11 +69,6 @@ def workload(seed, scale):
 
 def number(text):
     return float(text) if "." in text or "e" in text else int(text)
-
-
-def extents(shape, sizes):
-    """Of a tensor whose shape the text gives as `[M, N // 2]`."""
-    return [eval(e.replace("/", "//").replace("////", "//"), {}, sizes) for e in shape.strip("[]").split(",") if e.strip()]
 
 
 def argument(torch, param, shape, sizes, scale):

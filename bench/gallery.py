@@ -19,6 +19,7 @@ os.environ.setdefault("KERNELC_COMPILE", "block")
 import torch  # noqa: E402
 
 import kernelc  # noqa: E402
+from harness import Gpu  # noqa: E402
 
 GALLERY = os.path.join(HERE, "..", "examples", "gallery")
 ADD_RMS = """def add_rms(x: bf16[M, N], r: bf16[M, N], w: bf16[N]) -> (h: bf16[M, N], y: bf16[M, N]) {
@@ -27,19 +28,8 @@ ADD_RMS = """def add_rms(x: bf16[M, N], r: bf16[M, N], w: bf16[N]) -> (h: bf16[M
 }"""
 
 
-def timed(contenders, rounds=11):
-    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    times = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            flush.zero_()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            run()
-            end.record()
-            torch.cuda.synchronize()
-            times[name].append(start.elapsed_time(end) * 1e3)
-    return {name: statistics.median(own[1:]) for name, own in times.items()}
+def timed(contenders, rounds=10):
+    return {name: statistics.median(us) for name, us in Gpu(0).measure(contenders, rounds).items()}
 
 
 def say(what, error, contenders):

@@ -25,8 +25,8 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import kernelc  # noqa: E402
-from compile_time import kernels  # noqa: E402
-from first_launch import extents, small_sizes  # noqa: E402
+from compile_time import extents, kernels, small_sizes  # noqa: E402
+from harness import Gpu  # noqa: E402
 from kernelc import _library as roles  # noqa: E402
 
 
@@ -107,21 +107,11 @@ def difference(result, expected):
     return error, most
 
 
-def timed(contenders, seconds=0.6):
-    """Median milliseconds of each, in turns, for about so many seconds each."""
-    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    times, first = {name: [] for name in contenders}, list(contenders)
-    while min(map(len, times.values())) < 3 or (sum(times[first[0]]) < seconds * 1e3 and len(times[first[0]]) < 15):
-        for name in first:
-            flush.zero_()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            contenders[name]()
-            end.record()
-            torch.cuda.synchronize()
-            times[name].append(start.elapsed_time(end))
-        first = first[1:] + first[:1]
-    return {name: statistics.median(own) for name, own in times.items()}
+def timed(contenders):
+    """Median milliseconds of each, in turns: many rounds of short runs, few of long ones."""
+    gpu = Gpu(0)
+    longest = max(gpu.measure(contenders, 1).values())[0]
+    return {name: statistics.median(us) / 1e3 for name, us in gpu.measure(contenders, max(3, min(15, int(6e5 / longest)))).items()}
 
 
 class Table:
