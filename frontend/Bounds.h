@@ -87,6 +87,8 @@ private:
   std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> extent(mlir::AffineExpr sub, const BoundsContext &c);
   bool isOfOutputsAlone(mlir::AffineExpr size);
   mlir::AffineExpr simplified(mlir::AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); }
+  /// The index of `sub`, where it has one alone; null for others.
+  IndexVar *onlyIndexOf(mlir::AffineExpr sub);
   /// The range that keeps the only index of `sub` inside, as "i in 0:N - 1"; empty where that is not so simple.
   std::string rangeInside(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
   mlir::AffineExpr extreme(mlir::AffineExpr e, bool upper);

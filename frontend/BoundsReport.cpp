@@ -36,7 +36,7 @@ AffineExpr BoundsChecker::extreme(AffineExpr e, bool upper) {
   }
 }
 
-std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool below) {
+IndexVar *BoundsChecker::onlyIndexOf(AffineExpr sub) {
   IndexVar *v = nullptr;
   bool several = false;
   sub.walk([&](AffineExpr x) {
@@ -45,12 +45,15 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
       v = &kernel.indices[d.getPosition()];
     }
   });
-  if (!v || several)
+  return several ? nullptr : v;
+}
+
+std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool below) {
+  IndexVar *v = onlyIndexOf(sub);
+  if (!v)
     return "";
   AffineExpr index = getAffineDimExpr(v->id, context), rest = simplified(sub - index);
-  bool dims = false;
-  rest.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
-  if (dims) // has a factor
+  if (!rest.isSymbolicOrConstant()) // has a factor
     return "";
   return v->name.str() + " in " + print(below ? simplified(-rest) : v->lo, kernel) + ":" +
          print(simplified(below ? v->hi() : dim - rest), kernel);
@@ -58,22 +61,13 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
 
 /// The least and the largest value of `sub`, of one index with a factor of 1 or -1, under the conditions that bound the index.
 std::optional<std::pair<AffineExpr, AffineExpr>> BoundsChecker::extent(AffineExpr sub, const BoundsContext &c) {
-  IndexVar *v = nullptr;
-  bool several = false;
-  sub.walk([&](AffineExpr x) {
-    if (auto d = dyn_cast<AffineDimExpr>(x)) {
-      several |= v && v->id != d.getPosition();
-      v = &kernel.indices[d.getPosition()];
-    }
-  });
-  if (!v || several)
+  IndexVar *v = onlyIndexOf(sub);
+  if (!v)
     return std::nullopt;
   AffineExpr index = getAffineDimExpr(v->id, context), lo = v->lo, last = v->hi() - 1;
   auto withoutDims = [&](AffineExpr e) {
     e = simplified(e);
-    bool dims = false;
-    e.walk([&](AffineExpr x) { dims |= isa<AffineDimExpr>(x); });
-    return dims ? AffineExpr() : e;
+    return e.isSymbolicOrConstant() ? e : AffineExpr();
   };
   for (const auto *list : {&c.hard, &c.soft})
     for (const Constraint &k : *list) {
