@@ -24,8 +24,6 @@ public:
       : name(name), mayBeOn(mayBeOn), onWhat(onWhat), isValue(isValue), isWhat(isWhat) {}
 
   bool isOn(mlir::Operation *op) const { return bool(get(op)); }
-  /// For code that names attributes yet (cmake/check_marks.py finds it).
-  operator llvm::StringRef() const { return name; }
   void removeFrom(mlir::Operation *op) const { op->removeDiscardableAttr(name); }
 
   llvm::StringLiteral name;

@@ -39,25 +39,8 @@ llvm::StringRef findName(mlir::Location loc);
 /// `loc` without its outer names.
 mlir::Location unnamed(mlir::Location loc);
 
-/// On an scf.for: how the loop is unrolled. A unit attribute: fully (`#pragma unroll`); a
-/// number: by so many rounds (`#pragma unroll 4`; 1: not at all). Without it NVRTC decides.
-inline constexpr llvm::StringLiteral kUnrollAttr = "cu.unroll";
-
-/// On an scf.for: a loop over tiles. What is in flight in a round of it is the schedule's.
-inline constexpr llvm::StringLiteral kTilesAttr = "cu.tiles";
-
-/// On an op with one index result, or on an scf.for for its variable: 32 bits hold every
-/// value it can have, whatever the kernel's `index_bits`.
-inline constexpr llvm::StringLiteral kNarrowAttr = "cu.narrow";
-
 /// The guard of a variant with 32-bit indices keeps tensors, and what else is counted, below this: room for a tile
 /// beyond the end.
 inline constexpr int64_t kFits32 = int64_t(1) << 30;
-
-/// On an op with one index result: the most it can be (a number) where the variant's guard bounds every tensor.
-inline constexpr llvm::StringLiteral kMostAttr = "cu.most";
-
-/// On an op with one index result: the program computes it, and no tensor's size bounds it. `cu-widen` takes it away.
-inline constexpr llvm::StringLiteral kComputedAttr = "cu.computed";
 
 } // namespace kernelc::cu

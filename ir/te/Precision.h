@@ -31,14 +31,6 @@ void setAccumulatesRounded(KernelOp kernel);
 /// How many: products of tf32, eight additions of the unit; of narrower types, whose parts leave more out than 16 additions cut.
 inline constexpr int64_t kMostInUnitTf32 = 64, kMostInUnit = 256;
 
-/// Discardable attribute of a reduction: what a policy did to it, in words.
-inline constexpr llvm::StringLiteral kPrecisionNote = "precision";
-
-/// Discardable attribute of the rounding of a factor a to its high part h where the rest a - h is
-/// rounded and multiplied, too: over the sum of h·h', h·l' and l·h' the factors are off by the
-/// square of the type's unit roundoff u, not by u. The bounds of `check` count it so.
-inline constexpr llvm::StringLiteral kHighPart = "high_part";
-
 /// An f32 (or a tile of them) rounded to tf32 by arithmetic on its bits: nearest,
 /// ties away from zero, NaN and infinity as they are. What te.round means where no
 /// instruction does it.

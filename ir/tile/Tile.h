@@ -21,9 +21,6 @@
 
 namespace kernelc::tile {
 
-/// On an scf.for: it goes round once or not at all, behind the loop whose results it starts from.
-inline constexpr llvm::StringLiteral kLastRoundAttr = "tile.last_round";
-
 LayoutAttr toAttr(mlir::MLIRContext *context, const Layout &layout);
 Layout fromAttr(LayoutAttr attr);
 /// The layout of a tile value; asserts that `tile-layouts` has run.

@@ -6,9 +6,6 @@
 
 namespace kernelc {
 
-/// On what counts a loop's rounds, where it is more than a sum of sizes: how many there are at least.
-inline constexpr llvm::StringLiteral kLeastAttr = "tile.least";
-
 /// Whether `op`, or what stands in it, uses a value that `isOne` holds for.
 bool usesAny(mlir::Operation &op, llvm::function_ref<bool(mlir::Value)> isOne);
 
