@@ -224,6 +224,8 @@ struct ThreadCosts {
   int64_t masks = 8;               ///< registers of a round's masks
   int64_t addresses = 8;           ///< registers for addresses of what a round loads itself
   int64_t manyAccesses = 16;       ///< of a launch, from which one vector a thread is enough
+  int64_t mostTableBytes = 16384;  ///< of shared memory for a table that data chooses from (docs/lab/2026-11-26-scans-3.md)
+  int64_t readsOfTable = 4;        ///< of each element by a block, from which a table's copy pays
 };
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).

@@ -10,9 +10,6 @@ using namespace mlir;
 namespace kernelc {
 namespace {
 
-constexpr int64_t kMostBytes = 16 * 1024; ///< beside what else a block needs of shared memory
-constexpr int64_t kReads = 4;             ///< of each element, from which the copy pays
-
 /// How many elements of the tensor a load reads for one block, at least.
 Count readsOf(ThreadCode &c, tile::LoadOp op) {
   te::SizeFacts facts{c.func.getSizeDiv(), c.func.getSizeMax()};
@@ -28,7 +25,7 @@ Count readsOf(ThreadCode &c, tile::LoadOp op) {
 }
 
 /// The elements of `base`, where they are a table; 0 where they are none.
-int64_t elementsOfTable(ThreadCode &c, Value base) {
+int64_t elementsOfTable(ThreadCode &c, const ThreadCosts &costs, Value base) {
   Count elements = 1, reads = 0; // (of one block)
   for (AffineExpr e : shapeOfBase(c.func, base).getResults()) {
     auto extent = dyn_cast<AffineConstantExpr>(e);
@@ -37,7 +34,7 @@ int64_t elementsOfTable(ThreadCode &c, Value base) {
     elements *= std::max<int64_t>(extent.getValue(), 0);
   }
   unsigned bits = cast<MemRefType>(base.getType()).getElementTypeBitWidth();
-  if (bits < 8 || elements > Count(kMostBytes * 8 / bits) || layoutOfBase(c.func, base).strides)
+  if (bits < 8 || elements > Count(costs.mostTableBytes * 8 / bits) || layoutOfBase(c.func, base).strides)
     return 0;
   for (Operation *user : base.getUsers()) {
     auto load = dyn_cast<tile::LoadOp>(user);
@@ -45,14 +42,14 @@ int64_t elementsOfTable(ThreadCode &c, Value base) {
       return 0;
     reads = reads + readsOf(c, load);
   }
-  return reads >= elements * kReads ? int64_t(elements) : 0;
+  return reads >= elements * costs.readsOfTable ? int64_t(elements) : 0;
 }
 
 } // namespace
 
-void openTables(ThreadCode &c) {
+void openTables(ThreadCode &c, const ThreadCosts &costs) {
   for (BlockArgument base : c.func.getBlock().getArguments()) {
-    int64_t elements = isa<MemRefType>(base.getType()) && !base.use_empty() ? elementsOfTable(c, base) : 0;
+    int64_t elements = isa<MemRefType>(base.getType()) && !base.use_empty() ? elementsOfTable(c, costs, base) : 0;
     if (elements == 0)
       continue;
     Location loc = cu::unnamed(c.func.getLoc());

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "passes/lowerings/ThreadCode.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc {
 
 /// Copies the tables of a function at its start: they are read from there.
-void openTables(ThreadCode &code);
+void openTables(ThreadCode &code, const ThreadCosts &costs);
 
 } // namespace kernelc

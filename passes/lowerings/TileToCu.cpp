@@ -28,7 +28,8 @@ LogicalResult FunctionLowering::run() {
   makeKernel();
   arriveForClusterReduce(c_);
   openTallies(c_);
-  openTables(c_);
+  if (target)
+    openTables(c_, target->costs->threads);
   if (failed(lowerBlock(func_.getBlock())))
     return failure();
   closeTallies(c_);
