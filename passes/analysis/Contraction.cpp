@@ -377,14 +377,6 @@ bool takeScales(const Summation &sum, ArrayRef<Factor> factors, const Factor &a,
   return true;
 }
 
-/// Whether an equation on results speaks of dim d.
-bool isDecidedBy(const std::optional<IntegerSet> &where, unsigned d) {
-  for (unsigned i = 0; where && i < where->getNumConstraints(); ++i)
-    if (where->isEq(i) && where->getConstraint(i).isFunctionOfDim(d))
-      return true;
-  return false;
-}
-
 /// The reduced dims that constraints bound by batch dims alone, each of which has the dim in steps.
 llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsigned> batch) {
   llvm::SmallSetVector<unsigned, 4> ended;
@@ -404,6 +396,13 @@ llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsig
 
 } // namespace
 
+bool Contraction::isPhase(unsigned d) const {
+  for (unsigned i = 0; resultWhere && i < resultWhere->getNumConstraints(); ++i)
+    if (resultWhere->isEq(i) && resultWhere->getConstraint(i).isFunctionOfDim(d))
+      return true;
+  return false;
+}
+
 std::optional<Contraction> classify(const Summation &sum, Contraction c) {
   unsigned dims = sum.dims, parallel = sum.parallel;
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
@@ -422,7 +421,7 @@ std::optional<Contraction> classify(const Summation &sum, Contraction c) {
       c.m.push_back(d);
     } else if (inB[d]) {
       c.n.push_back(d);
-    } else if (sum.own[d] && isDecidedBy(c.resultWhere, d)) {
+    } else if (sum.own[d] && c.isPhase(d)) {
       c.batch.push_back(d); // which only says whether there is a result
     } else if (sum.own[d]) {
       return std::nullopt;

@@ -49,6 +49,8 @@ struct Contraction {
   /// What of the condition on data tells the points of a block apart (`off[g] <= i`), shared out too.
   llvm::SmallVector<mlir::Value> aMask, bMask;
 
+  /// Whether results have terms only where an equation on their index d holds.
+  bool isPhase(unsigned d) const;
   bool isAMasked() const { return aWhere || !aMask.empty(); }
   bool isBMasked() const { return bWhere || !bMask.empty(); }
   /// Whether a tile may hold several points of reduced index d: both factors tell them apart, no scale does, and all end alike.
@@ -72,10 +74,7 @@ struct Summation {
   llvm::BitVector own; ///< the parallel dims that the result has
 };
 
-/// Attribute of a sum of products that is no contraction although it looks like one, because it reads one of its operands
-/// once (te-thin-products): the parallel dims that the other operand alone has.
-inline constexpr llvm::StringLiteral kStreamed = "streamed";
-/// Those dims; none for other statements.
+/// The dims of kStreamedDims (ir/te/Marks.h); none for other statements.
 llvm::ArrayRef<int64_t> getThinDims(mlir::Operation *op);
 /// Whether `read`, in the body of `op`, is of the operand that a streamed sum reads once, or of all of them in other statements.
 bool isStreamedRead(mlir::Operation *op, ReadOp read);
@@ -94,7 +93,7 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// over k, times b). Each constraint of its condition must concern one factor's
 /// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
 /// at least 8 points along some row, column and reduced index, or that bound one factor's indices by data. None is one that streams an
-/// operand (kStreamed).
+/// operand (kStreamedDims).
 std::optional<Contraction> findContraction(ReduceOp reduce);
 /// The same of component `component`, whose factors may use what earlier components have come to (`exp(s[i, j] - max[i]) * v[j, d]`).
 std::optional<Contraction> findContraction(CascadeOp cascade, unsigned component);

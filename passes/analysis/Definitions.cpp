@@ -191,20 +191,6 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   return success();
 }
 
-bool readsData(Value v) {
-  SmallVector<Value> work{v};
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || isDomainOp(op) || !seen.insert(op).second)
-      continue;
-    if (isa<ReadOp>(op))
-      return true;
-    llvm::append_range(work, op->getOperands());
-  }
-  return false;
-}
-
 Value cloneValue(Value v, IRMapping &mapping, OpBuilder &b) {
   if (Value known = mapping.lookupOrNull(v))
     return known;

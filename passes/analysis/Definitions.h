@@ -19,9 +19,6 @@ ComputeOp findDefinition(ReadOp read);
 /// and changes nothing, where a subscript has no spelling in arith.
 mlir::LogicalResult inlineRead(mlir::RewriterBase &rewriter, ReadOp read);
 
-/// Whether `v` of a statement's body depends on an element of a tensor.
-bool readsData(mlir::Value v);
-
 /// Clones, at the builder's place, what a statement's body computes `v` from, as far as `mapping` does not say what stands for it. Values
 /// of the kernel stand for themselves.
 mlir::Value cloneValue(mlir::Value v, mlir::IRMapping &mapping, mlir::OpBuilder &b);

@@ -230,6 +230,8 @@ private:
     int64_t chunk = 1;    ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
     bool byParts = false; ///< each round's product is one of its own, and is added
   };
+  /// Whether a block has one point of launch index `i`.
+  bool isOfBlock(int64_t i) const { return l_.tiles[i] == 1 && llvm::is_contained(l_.grid, i); }
   /// Whether a condition on results is the same for all of a block: it walks no round where it does not hold.
   bool areDecided(std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> dims);
   /// `where` without what loops over single points of `reduced` indices end by: constraints on one of them and on the block's indices.

@@ -202,11 +202,8 @@ public:
 private:
   /// Whether subscript `d` is an index of the launch that its mask, or its being clamped, keeps inside this very dim.
   bool isKeptInside(unsigned d) const {
-    auto index = dyn_cast<AffineDimExpr>(map_.getResult(d));
-    if (!index || index.getPosition() >= rank_)
-      return false;
-    const int64_t i = index.getPosition();
-    return (llvm::is_contained(mask_, i) || llvm::is_contained(clamped_, i)) && c_.func.getExtent(unsigned(i)) == shape_.getResult(d);
+    std::optional<int64_t> i = findOwnIndex(c_.func, map_.getResult(d), shape_.getResult(d));
+    return i && (llvm::is_contained(mask_, *i) || llvm::is_contained(clamped_, *i));
   }
   Value floorMod(Value x, Value y) {
     Value q = arith::FloorDivSIOp::create(c_.b, loc_, x, y);

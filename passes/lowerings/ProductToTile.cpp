@@ -69,7 +69,7 @@ std::optional<IntegerSet> LaunchEmitter::withoutLoopEnds(std::optional<IntegerSe
     bool isEnd = !where->isEq(i);
     for (unsigned d : own.set_bits()) {
       bool isWalked = llvm::is_contained(reduced, d);
-      isEnd &= l_.tiles[dims[d]] == 1 && !(isWalked && walked) && (isWalked || llvm::is_contained(l_.grid, dims[d]));
+      isEnd &= isWalked ? l_.tiles[dims[d]] == 1 && !walked : isOfBlock(dims[d]);
       walked = isWalked ? d : walked;
     }
     if (!isEnd || !walked || !linearCoefficient(where->getConstraint(i), *walked))
@@ -179,7 +179,7 @@ bool LaunchEmitter::areDecided(std::optional<IntegerSet> where, ArrayRef<int64_t
   llvm::BitVector own(dims.size());
   for (AffineExpr e : where ? where->getConstraints() : ArrayRef<AffineExpr>())
     collectDims(e, own);
-  return llvm::all_of(own.set_bits(), [&](unsigned d) { return l_.tiles[dims[d]] == 1 && llvm::is_contained(l_.grid, dims[d]); });
+  return llvm::all_of(own.set_bits(), [&](unsigned d) { return isOfBlock(dims[d]); });
 }
 
 LogicalResult LaunchEmitter::emitContraction(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims) {
@@ -238,11 +238,8 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
 
 Value LaunchEmitter::pointsLeft(ArrayRef<int64_t> k, Location loc) {
   for (int64_t i : k)
-    if (l_.tiles[i] > 1 && c_.needsMask(i, l_.tiles[i])) {
-      Value extent = tile::ApplyOp::create(b_, loc, b_.getIndexType(),
-                                           AffineMap::get(0, l_.extents.getNumSymbols(), l_.extents.getResult(i)), ValueRange{});
-      return arith::SubIOp::create(b_, loc, extent, c_.offsets[i]);
-    }
+    if (l_.tiles[i] > 1 && c_.needsMask(i, l_.tiles[i]))
+      return arith::SubIOp::create(b_, loc, extentOf(i, loc), c_.offsets[i]);
   return {};
 }
 

@@ -84,14 +84,11 @@ private:
     });
   }
 
-  /// Whether a subscript is an index by itself that ends with the tensor, and that is masked or has whole tiles.
-  bool endsWithTensor(AffineExpr e, AffineExpr end) {
-    auto index = dyn_cast<AffineDimExpr>(e);
-    if (!index || c_.func.getExtent(index.getPosition()) != end)
-      return false;
+  /// Whether a subscript is an index of the launch that its mask keeps inside, or that has whole tiles.
+  bool isKeptInside(AffineExpr subscript, AffineExpr end) {
+    std::optional<int64_t> d = findOwnIndex(c_.func, subscript, end);
     te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
-    int64_t d = index.getPosition();
-    return llvm::is_contained(op_.getMask(), d) || te::knownDivisor(end, facts) % shape_[d] == 0;
+    return d && (llvm::is_contained(op_.getMask(), *d) || te::knownDivisor(end, facts) % shape_[*d] == 0);
   }
 
   /// One vector: from the element at `coords` of the tile to `offset` in the slot.
@@ -110,7 +107,7 @@ private:
     Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
       Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
-      if (op_.getBounds() == te::BoundsMode::Pad && !endsWithTensor(e, tensorShape.getResult(r))) {
+      if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, tensorShape.getResult(r))) {
         require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
         require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
       }

@@ -63,7 +63,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     tileM = tileN = 64;
   auto assignOuter = [&](ArrayRef<unsigned> all, int64_t points) {
     // An index that decides whether results have terms at all: of those without nothing is walked, where a tile has one of its points.
-    SmallVector<unsigned> list(llvm::make_filter_range(all, [&](unsigned d) { return all.size() == 1 || !isPhase(c, d); }));
+    SmallVector<unsigned> list(llvm::make_filter_range(all, [&](unsigned d) { return all.size() == 1 || !c.isPhase(d); }));
     bool isWhole = c.where || unit || llvm::any_of(list, [&](unsigned d) { return inTile[dims[d]]; });
     if (isWhole)
       assign(l, list, dims, points);
@@ -153,13 +153,6 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
   if (!mma && small && !l.producerWarps && hasFewTiles(l, c, dims))
     l.dependent = false;
-}
-
-bool Scheduler::isPhase(const Contraction &c, unsigned d) {
-  for (unsigned i = 0; c.resultWhere && i < c.resultWhere->getNumConstraints(); ++i)
-    if (c.resultWhere->isEq(i) && c.resultWhere->getConstraint(i).isFunctionOfDim(d))
-      return true;
-  return false;
 }
 
 Count Scheduler::likelyTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

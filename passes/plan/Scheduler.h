@@ -139,8 +139,6 @@ private:
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Whether results have terms only where an equation on their index d holds.
-  static bool isPhase(const Contraction &c, unsigned d);
   /// How many tiles a product has, for all that is likely; 0: nobody knows.
   Count likelyTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Whether it has at most two for each multiprocessor.

@@ -6,6 +6,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
 #include "passes/analysis/Memories.h"
 #include "passes/index/IndexArithmetic.h"
@@ -91,7 +92,7 @@ bool isOfTable(te::ReadOp read, te::ComputeOp producer) {
   for (auto [r, e] : llvm::enumerate(map.getResults()))
     for (auto [n, v] : llvm::enumerate(read.getOperands_())) {
       auto extent = dyn_cast<AffineConstantExpr>(producer.getExtents().getResult(r));
-      if (e.isFunctionOfDim(n) && te::readsData(v) && extent && extent.getValue() <= kLargestTable)
+      if (e.isFunctionOfDim(n) && !te::findReads(v).empty() && extent && extent.getValue() <= kLargestTable)
         return true;
     }
   return false;

@@ -141,6 +141,12 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const Conti
   return 1;
 }
 
+std::optional<int64_t> findOwnIndex(tile::FuncOp func, AffineExpr subscript, AffineExpr end) {
+  auto index = dyn_cast<AffineDimExpr>(subscript);
+  bool isOwn = index && index.getPosition() < func.getRank() && func.getExtent(index.getPosition()) == end;
+  return isOwn ? std::optional<int64_t>(index.getPosition()) : std::nullopt;
+}
+
 int64_t copiedVector(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged, int64_t limit) {
   auto mayStraddle = [&](AffineExpr e) { return e.isFunctionOfDim(dim) && !isa<AffineDimExpr>(e); };
   if (bounds == te::BoundsMode::Pad && llvm::any_of(map.getResults(), mayStraddle))

@@ -41,6 +41,9 @@ llvm::SmallVector<int64_t> boxShape(mlir::AffineMap map, llvm::ArrayRef<int64_t>
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, int64_t dim, bool ragged, int64_t limit);
 /// Likewise along a run: the elements that v neighbours share, or all between the first and the last of them, are one vector.
 int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit);
+/// The launch's index that a subscript is by itself, where it ends with the tensor's dim: what keeps the index inside its extent keeps
+/// the access inside. Nothing for other subscripts.
+std::optional<int64_t> findOwnIndex(tile::FuncOp func, mlir::AffineExpr subscript, mlir::AffineExpr end);
 /// Elements along `dim` that one asynchronous copy may bring: as provableVector; one where zeros stand outside and a vector might straddle
 /// the tensor's end, which the copy checks for its first element alone.
 int64_t copiedVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged,
