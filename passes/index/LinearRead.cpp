@@ -11,12 +11,14 @@ namespace kernelc::te {
 SmallVector<unsigned> LinearRead::subscriptsWith(unsigned d) const {
   SmallVector<unsigned> found;
   for (unsigned r = 0; r < coefficients.size(); ++r)
-    if (coefficients[r][d])
+    if (others[r] ? !rest[r] || rest[r].isFunctionOfDim(d) : coefficients[r][d] != 0)
       found.push_back(r);
   return found;
 }
 
 bool LinearRead::isAlone(unsigned r, unsigned d) const {
+  if (others[r])
+    return false;
   for (auto [other, c] : llvm::enumerate(coefficients[r]))
     if (c != (other == d ? 1 : 0))
       return false;
@@ -57,19 +59,23 @@ std::optional<SmallVector<int64_t>> lineariseSubscript(Operation *op, ReadOp rea
   return e ? coefficientsOf(e, getExtents(op).getNumResults()) : std::nullopt;
 }
 
-std::optional<LinearRead> lineariseRead(Operation *op, ReadOp read) {
+LinearRead lineariseSubscripts(Operation *op, ReadOp read) {
   unsigned dims = getExtents(op).getNumResults(), symbols = getExtents(op).getNumSymbols();
   SmallVector<AffineExpr> none(dims, getAffineConstantExpr(0, op->getContext()));
-  LinearRead found{read, {}, {}};
-  for (AffineExpr subscript : read.getMapOrIdentity().getResults()) {
+  LinearRead found{read, {}, {}, llvm::BitVector(read.getMapOrIdentity().getNumResults())};
+  for (auto [r, subscript] : llvm::enumerate(read.getMapOrIdentity().getResults())) {
     AffineExpr e = overDimsOf(op, read, subscript);
     std::optional<SmallVector<int64_t>> row = e ? coefficientsOf(e, dims) : std::nullopt;
-    if (!row)
-      return std::nullopt;
-    found.coefficients.push_back(*row);
-    found.rest.push_back(simplifyAffineExpr(e.replaceDims(none), 0, symbols));
+    found.others[r] = !row;
+    found.coefficients.push_back(row.value_or(SmallVector<int64_t>(dims, 0)));
+    found.rest.push_back(row ? simplifyAffineExpr(e.replaceDims(none), 0, symbols) : e);
   }
   return found;
+}
+
+std::optional<LinearRead> lineariseRead(Operation *op, ReadOp read) {
+  LinearRead found = lineariseSubscripts(op, read);
+  return found.others.none() ? std::optional(std::move(found)) : std::nullopt;
 }
 
 } // namespace kernelc::te

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::te {
@@ -12,8 +13,9 @@ struct LinearRead {
   ReadOp read;
   llvm::SmallVector<llvm::SmallVector<int64_t>> coefficients;
   llvm::SmallVector<mlir::AffineExpr> rest;
+  llvm::BitVector others; ///< subscripts that are not linear: all of one is its rest, over the indices, or null where data chooses
 
-  /// The subscripts that index `d` stands in.
+  /// The subscripts that index `d` stands in, or may.
   llvm::SmallVector<unsigned> subscriptsWith(unsigned d) const;
   /// Whether subscript r is index d and nothing else.
   bool isAlone(unsigned r, unsigned d) const;
@@ -21,7 +23,9 @@ struct LinearRead {
 
 /// The coefficients of subscript `r` of `read`, in the body of `op`; nothing where it is not linear in op's indices.
 std::optional<llvm::SmallVector<int64_t>> lineariseSubscript(mlir::Operation *op, ReadOp read, unsigned r);
-/// `read`, in the body of `op`; nothing where a subscript is not linear in op's indices.
+/// `read`, in the body of `op`, whose subscripts need not all be linear.
+LinearRead lineariseSubscripts(mlir::Operation *op, ReadOp read);
+/// The same; nothing where a subscript is not linear.
 std::optional<LinearRead> lineariseRead(mlir::Operation *op, ReadOp read);
 
 } // namespace kernelc::te

@@ -375,22 +375,24 @@ private:
   std::optional<std::optional<Copy>> copyAlong(ReduceOp reduce, const Contraction &c, Value factor, unsigned k) {
     ReadOp read = findOperandRead(factor);
     auto type = cast<RankedTensorType>(read.getTensor().getType());
-    auto linear = lineariseRead(reduce, read);
-    if (!linear || type.getRank() < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
+    LinearRead linear = lineariseSubscripts(reduce, read);
+    if (type.getRank() < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
       return std::nullopt;
     unsigned last = type.getRank() - 1;
-    auto asItIs = [&] { return std::optional(isAligned(read.getTensor()) ? std::nullopt : std::optional(Copy{last})); };
-    SmallVector<unsigned> at = linear->subscriptsWith(k);
-    bool alone = at.size() == 1 && (linear->isAlone(at[0], k) || isBesideGroups(reduce, c.batch, *linear, at[0], k));
+    auto asItIs = [&] { return isAligned(read.getTensor()) ? std::nullopt : std::optional<Copy>(Copy{last}); };
+    SmallVector<unsigned> at = linear.subscriptsWith(k);
+    bool alone = at.size() == 1 && (linear.isAlone(at[0], k) || isBesideGroups(reduce, c.batch, linear, at[0], k));
     if (alone && at[0] == last)
       return asItIs();
     // Units take 16-bit operands that are contiguous along rows or columns, too; and others from registers.
     ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
     for (unsigned d : outer)
       if ((type.getElementTypeBitWidth() == 16 || passesRegisters(c, factor)) &&
-          (linear->isAlone(last, d) || isBesideGroups(reduce, outer, *linear, last, d)))
+          (linear.isAlone(last, d) || isBesideGroups(reduce, outer, linear, last, d)))
         return asItIs();
-    return alone ? std::optional(std::optional(Copy{at[0]})) : std::nullopt;
+    if (!alone)
+      return std::nullopt;
+    return std::optional<Copy>(Copy{at[0]});
   }
 
   /// Whether an operand passes through registers as it lies.
@@ -402,7 +404,7 @@ private:
   /// Whether subscript `r` is d beside the numbers of groups that are whole rows of slots, `g * 64 + d`, g one of `groups`.
   bool isBesideGroups(ReduceOp reduce, ArrayRef<unsigned> groups, const LinearRead &read, unsigned r, unsigned d) {
     int64_t row = 128 / std::max(1u, ReadOp(read.read).getResult().getType().getIntOrFloatBitWidth() / 8);
-    if (read.coefficients[r][d] != 1 || knownDivisor(reduce.getExtents().getResult(d), facts_) % row)
+    if (read.others[r] || read.coefficients[r][d] != 1 || knownDivisor(reduce.getExtents().getResult(d), facts_) % row)
       return false;
     for (auto [g, coefficient] : llvm::enumerate(read.coefficients[r]))
       if (coefficient && g != d && !(llvm::is_contained(groups, g) && coefficient % row == 0))
