@@ -187,17 +187,28 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   // hardware spreads the tiles better, one block each.
   int64_t k = extentProduct(l, c.k, dims, likely_);
   fed.persistent = large && k > 0 && k <= costs_.cores.shortSum;
-  int64_t partialBytes = partialsOf(fed, dims[c.m.back()]) * (fed.warps + 1) * bn; // (and their totals)
   int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
-  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes + kBesideSlots) <= target_.maxSharedPerBlock)
+  if (fed.minBlocks * (fed.stages * slotBytes + partialBytes(fed, c, dims) + kBesideSlots) <= target_.maxSharedPerBlock)
     l = fed;
 }
 
-int64_t Scheduler::partialsOf(const LaunchPlan &l, int64_t rows) {
+int64_t Scheduler::partialBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   int64_t bytes = 0;
-  for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    if (llvm::is_contained(reducedInTile(l, n), rows))
-      bytes += std::max(1u, cast<RankedTensorType>(ops_[ordinal]->getResult(0).getType()).getElementTypeBitWidth() / 8);
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    SmallVector<int64_t> reduced = reducedInTile(l, n);
+    int64_t rows = 1, kept = 1; // rows that warps share, and results
+    for (unsigned d : c.m)
+      if (llvm::is_contained(reduced, dims[d]))
+        rows *= l.tiles[dims[d]];
+    if (rows == 1) // those of a row lie in one warp
+      continue;
+    for (int64_t index : l.dims[n])
+      if (!llvm::is_contained(reduced, index))
+        kept *= l.tiles[index];
+    for (Value result : ops_[ordinal]->getResults())
+      bytes += (std::min<int64_t>(l.warps, rows) + 1) * kept *
+               std::max(1u, cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8);
+  }
   return bytes;
 }
 

@@ -143,8 +143,8 @@ private:
   Count likelyTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Whether it has at most two for each multiprocessor.
   bool hasFewTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
-  /// Warps merge the results of reductions over launch index `rows` in shared memory: bytes that one warp needs there for each column.
-  int64_t partialsOf(const LaunchPlan &l, int64_t rows);
+  /// Bytes of shared memory in which warps merge what the launch reduces over rows of a product's tile: partials and totals.
+  int64_t partialBytes(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// The reduced indices that one tile may hold several points of.
   llvm::SmallVector<unsigned> tiledK(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
 

@@ -224,7 +224,7 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
   // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
   // what leaves by elements (tile-stage-loads, tile-stage-stores).
   int64_t stageBytes = (bm * w.aBytes + bn * w.bytes) * bk, row = l.tiles[dims[c.n.back()]];
-  int64_t partialBytes = partialsOf(l, dims[c.m.back()]) * (l.warps + 1) * bn; // and their totals
+  int64_t merged = partialBytes(l, c, dims);
   SmallVector<int64_t> reads = stagedReads(l, c, dims);
   int64_t boxes = std::accumulate(reads.begin(), reads.end(), w.stored.boxes);
   // Barriers, and what tiles of shared memory are rounded up to.
@@ -232,7 +232,7 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
   auto stagesBeside = [&](int64_t part) {
     part = std::min(row, part);
     int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
-    return (target_.maxSharedPerBlock - beside - partialBytes - points * (slots * boxes + w.stored.turned)) / stageBytes;
+    return (target_.maxSharedPerBlock - beside - merged - points * (slots * boxes + w.stored.turned)) / stageBytes;
   };
   while (row % std::min(row, l.part))
     l.part /= 2;
@@ -391,9 +391,13 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
   llvm::BitVector inTile = findInTile(l);
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
+    SmallVector<int64_t> reduced = reducedInTile(l, n);
+    int64_t window = 1; // points of a window that has one result
+    for (int64_t index : reduced)
+      window = window < 0 || extentMax(l, index) < 0 ? -1 : window * extentMax(l, index);
     for (OpResult result : ops_[ordinal]->getResults()) {
-      // (of what is reduced in a tile, or has its rows alone, there is too little to count)
-      bool isSmall = !reducedInTile(l, n).empty() ||
+      // (of what is reduced over more than a window in a tile, or has its rows alone, there is too little to count)
+      bool isSmall = (!reduced.empty() && (window < 0 || window > costs_.copies.largestWindow)) ||
                      (cascade && cascade.getOwnDims(result.getResultNumber()).size() < size_t(cascade.getNumParallel()));
       if (isSmall || llvm::none_of(result.getUsers(), isOutside))
         continue;
@@ -403,7 +407,8 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
           llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
       bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
       for (unsigned index : inTile.set_bits()) // of windows that are reduced in the tile there is one result
-        if (int64_t points = extentMax(l, index); points > 0 && !llvm::is_contained(l.dims[n], int64_t(index)))
+        if (int64_t points = extentMax(l, index);
+            points > 0 && (llvm::is_contained(reduced, int64_t(index)) || !llvm::is_contained(l.dims[n], int64_t(index))))
           bytes = llvm::divideCeil(bytes, points);
       (isBox ? stored.boxes : stored.turned) += bytes;
     }
