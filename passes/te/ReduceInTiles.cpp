@@ -75,8 +75,9 @@ private:
     op->walk([&](ReadOp read) { alone &= isa<BlockArgument>(read.getTensor()) || read.getTensor() == product.getResult(); });
     // What combines the product's results with what they are reduced to walks them again: from a tile that has
     // all of them (te-plan), or from memory, once for both, where blocks hold what is reduced.
+    // Where that is a reduction, memory is walked for it in any case, and this one goes along.
     for (Operation *user : op.getResult().getUsers())
-      if (isa<ReadOp>(user) && mayHold(op, places))
+      if (isa<ReadOp>(user) && (mayHold(op, places) || !isa<ComputeOp>(user->getParentOp())))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
     if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() || kInTile.isOn(op) ||
         kWalking.isOn(op) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
