@@ -6,8 +6,11 @@
     sequences.py SEED --compile KERNELC      seconds of `kernelc compile` without a cache, process start included
     sequences.py SEED --check KERNELC        checks them at small sizes (--device emulator, --arch sm_90a)
     sequences.py SEED --bench KERNELC        times them on a GPU by `kernelc bench`
-    sequences.py SEED --peers [--tf32] [--part 1/2]    times them on a GPU beside PyTorch, eager and compiled, results compared first
-    sequences.py SEED --peers --device cpu             whether both compute the same, at small sizes
+    sequences.py SEED --peers [--part 1/2]   times them on a GPU beside PyTorch, eager and compiled, results compared first
+
+    sequences.py SEED --peers --device cpu   whether both compute the same, at small sizes
+
+The last four take --tf32: products and convolutions round their operands to it, in PyTorch too.
 
 Of each 36, 12 are transposed convolutions (8 of stride 2, half in 3-D), 12 convolutions (half in 3-D) and 12 products. The
 operations are drawn from bias, activation, norm, pool, softmax, reduction, residual and scale. SEED is to be drawn after the last
@@ -269,10 +272,12 @@ def main():
     args = parser.parse_args()
     if args.compile:
         return compile_all(args)
+    precision = ["--precision", "contract=tf32"] if args.tf32 else []
     if args.check:
-        return run_each(args, lambda file: [args.check, "check", file, "--device", args.device or "emulator", "--arch", args.arch], True)
+        device = ["--device", args.device or "emulator", "--arch", args.arch]
+        return run_each(args, lambda file: [args.check, "check", file, *device, *precision], True)
     if args.bench:
-        return run_each(args, lambda file: [args.bench, "bench", file], False)
+        return run_each(args, lambda file: [args.bench, "bench", file, *precision], False)
     if args.peers:
         args.device = args.device or "cuda"
         return beside_torch(args)

@@ -103,6 +103,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // Copies that simplification would undo: first those that change what is summed.
   pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions())));
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeLayBatches());
   // Nothing is inlined any more: the keys stay where they are.
   scatters.fewRows = false;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));

@@ -136,8 +136,14 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     tiled.promote = w.promote;
     tiled.unit = "wgmma";
     tiled.pingpong = tile.teams;
-    assign(tiled, c.m, dims, tile.m);
-    assign(tiled, c.n, dims, tile.n);
+    auto assignSide = [&](ArrayRef<unsigned> side, int64_t points) {
+      if (c.where || llvm::any_of(side, [&](unsigned d) { return w.inTile[dims[d]]; }))
+        assign(tiled, side, dims, points);
+      else
+        assignResults(tiled, side, dims, points);
+    };
+    assignSide(c.m, tile.m);
+    assignSide(c.n, tile.n);
     assign(tiled, tiledK(tiled, c, dims), dims, 128 / w.bytes); // rows of a slot fill the widest swizzle
     // A slot whose rows run along such an index has no place for another of its class.
     auto sharesTile = [&](unsigned d) { return w.inTile[dims[d]]; };

@@ -141,6 +141,25 @@ def TeWindows : Pass<"te-windows", "::kernelc::te::KernelOp"> {
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
 }
 
+def TeLayBatches : Pass<"te-lay-batches", "::kernelc::te::KernelOp"> {
+  let summary = "Lay a product's results in memory with the indices outermost of which a tile has one point";
+  let description = [{
+    The phases of a transposed convolution are batches: `p[n, o, h, w, h_low, w_low]` is a product for each
+    (h_low, w_low), whose tiles have one point of both. Where the results stay in memory, they lie as
+    `p[h_low, w_low, n, o, h, w]` there, so that a tile's rows are contiguous and may leave by tensor copies.
+    The statement keeps its indices; it gets an `out_map` and a `shape`, and its readers' maps follow.
+
+    Done where the last index of the results is a batch, and a reduction reads them: the product's launch leaves
+    them in memory then. What a launch returns lies as the kernel says, and pointwise readers stand in the
+    product's launch.
+
+    *Runs after `te-reduce-in-tiles` and `te-repack`, before `te-plan`, because* a reduction that the product's tile
+    holds, or parts of it, want the indices as they are, and the plan asks along which of them memory runs.
+
+    Postcondition: the same values at the same points. Numeric effect: none.
+  }];
+}
+
 def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
   let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
   let description = [{
