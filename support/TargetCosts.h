@@ -237,6 +237,7 @@ struct CoresCosts {
   int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits
   int64_t shortestRow = 32;  ///< words of a tile along memory
   int apartPercent = 104;    ///< time of tiles whose rows lie apart in memory
+  int farPercent = 108;      ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
   int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 

@@ -190,7 +190,10 @@ void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<i
     int64_t last = clampTile(l, dims[list.back()], costs_.cores.shortestRow);
     bool isApart = tiles.back() < clampTile(l, dims[list.back()], points);
     bool isShort = each < whole || tiles.back() < last;
-    return isShort ? std::numeric_limits<double>::max() : double(int64_t(covered)) * (isApart ? costs_.cores.apartPercent : 100);
+    double percent = isApart ? costs_.cores.apartPercent : 100;
+    for (int64_t tile : tiles.drop_back(std::min<size_t>(2, tiles.size())))
+      percent *= tile > 1 ? costs_.cores.farPercent / 100.0 : 1;
+    return isShort ? std::numeric_limits<double>::max() : double(int64_t(covered)) * percent;
   });
 }
 
