@@ -403,6 +403,10 @@ bool Contraction::isPhase(unsigned d) const {
   return false;
 }
 
+SmallVector<unsigned> Contraction::tiledOf(ArrayRef<unsigned> side) const {
+  return llvm::to_vector(llvm::make_filter_range(side, [&](unsigned d) { return side.size() == 1 || !isPhase(d); }));
+}
+
 std::optional<Contraction> classify(const Summation &sum, Contraction c) {
   unsigned dims = sum.dims, parallel = sum.parallel;
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);

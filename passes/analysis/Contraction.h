@@ -51,6 +51,9 @@ struct Contraction {
 
   /// Whether results have terms only where an equation on their index d holds.
   bool isPhase(unsigned d) const;
+  /// Those of `side`, m or n, of which a tile may have several points: of phases it has one, since nothing is walked for those without
+  /// terms.
+  llvm::SmallVector<unsigned> tiledOf(llvm::ArrayRef<unsigned> side) const;
   bool isAMasked() const { return aWhere || !aMask.empty(); }
   bool isBMasked() const { return bWhere || !bMask.empty(); }
   /// Whether a tile may hold several points of reduced index d: both factors tell them apart, no scale does, and all end alike.

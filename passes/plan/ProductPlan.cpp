@@ -62,8 +62,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(smallTile, m, n, batch, target_) < timeOf(largeTile, m, n, batch, target_))
     tileM = tileN = 64;
   auto assignOuter = [&](ArrayRef<unsigned> all, int64_t points) {
-    // An index that decides whether results have terms at all: of those without nothing is walked, where a tile has one of its points.
-    SmallVector<unsigned> list(llvm::make_filter_range(all, [&](unsigned d) { return all.size() == 1 || !c.isPhase(d); }));
+    SmallVector<unsigned> list = c.tiledOf(all);
     bool isWhole = c.where || unit || llvm::any_of(list, [&](unsigned d) { return inTile[dims[d]]; });
     if (isWhole)
       assign(l, list, dims, points);

@@ -136,7 +136,8 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     tiled.promote = w.promote;
     tiled.unit = "wgmma";
     tiled.pingpong = tile.teams;
-    auto assignSide = [&](ArrayRef<unsigned> side, int64_t points) {
+    auto assignSide = [&](ArrayRef<unsigned> all, int64_t points) {
+      SmallVector<unsigned> side = c.tiledOf(all);
       if (c.where || llvm::any_of(side, [&](unsigned d) { return w.inTile[dims[d]]; }))
         assign(tiled, side, dims, points);
       else
@@ -267,8 +268,8 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
   l.rotate = given.where && !picksBlocks;
   // Tiles without a result end at once, so blocks take tiles as they become free (1.26 to 1.29 times as fast for a
-  // lower half, H200).
-  l.persistent = !given.resultWhere;
+  // lower half, H200). Those of a phase without terms store as many zeros as the others store results.
+  l.persistent = !given.resultWhere || llvm::any_of(llvm::seq<unsigned>(0, dims.size()), [&](unsigned d) { return given.isPhase(d); });
   // Also for schedules that ask for clusters: the last index of rows that has tiles for several blocks.
   auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };
   auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
