@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cp.async: the copy is made when its group is waited for, so that a missing
-// wait shows as stale data too; for the race checks the write belongs to the
+// cp.async: the copy is made when its group is waited for (under a seed, earlier), so that a
+// missing wait shows as stale data too; for the race checks the write belongs to the
 // thread's copy agent, whose clock counts groups.
 #include <cstring>
 
@@ -39,7 +39,7 @@ void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBy
   write.clock = t.copyAgent.issued + 1;
   access(write, dst, bytes, true);
   countRequest(t, at, dst, bytes);
-  PendingCopy copy{static_cast<unsigned char *>(dst), bytes, {}};
+  PendingCopy copy{static_cast<unsigned char *>(dst), bytes, {}, false};
   std::memcpy(copy.data, src, srcBytes); // the rest is zero
   t.openCopies.push_back(copy);
 }
@@ -49,13 +49,14 @@ void Machine::cpAsyncCommit() {
   t.copyGroups.push_back(std::move(t.openCopies));
   t.openCopies.clear();
   t.copyAgent.issued++;
+  noteCommitted(t, EarlyWork::Copies);
 }
 
 void Machine::cpAsyncWait(int pending) {
   Thread &t = self();
   while (t.copyGroups.size() > size_t(pending)) {
-    for (const PendingCopy &c : t.copyGroups.front())
-      std::memcpy(c.dst, c.data, c.bytes);
+    for (PendingCopy &c : t.copyGroups.front())
+      c.land();
     t.copyGroups.pop_front();
     t.copyAgent.done++;
   }

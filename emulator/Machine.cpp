@@ -230,6 +230,10 @@ Report Machine::run() {
       idleYields_ = 0;
       continue;
     }
+    if (!early_.empty() && random_() % 16 == 0) {
+      doEarlyWork();
+      continue;
+    }
     if (ready_.empty()) {
       reportStuck(FindingKind::Deadlock);
       break;
@@ -271,7 +275,7 @@ void Machine::retire(Thread &t) {
   if (checks() && (!t.openWgmma.empty() || !t.wgmmaGroups.empty()))
     report(FindingKind::LostAsyncWork, "the thread ended with wgmma it never waited for", party(t, "exit", t.warpPc));
   for (auto &group : t.storeGroups)
-    for (const Transfer &op : group)
+    for (Transfer &op : group)
       completeStore(op);
   t.status = Thread::Done;
   Warp &warp = t.block->warps[t.linear / 32];
@@ -286,6 +290,7 @@ void Machine::retire(Thread &t) {
 }
 
 void Machine::closeDomain(Domain &domain) {
+  std::erase_if(early_, [&](const EarlyWork &work) { return work.thread->block->domain == &domain; });
   finishMbarriers(domain);
   if (checks())
     checkRemote(domain);

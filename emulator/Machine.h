@@ -130,7 +130,10 @@ private:
   Mbarrier &beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at);
   void finishTransfer(const Transfer &op, size_t bytes);
   void completeLoad(size_t index);
-  void completeStore(const Transfer &op);
+  void completeStore(Transfer &op);
+  // EarlyWork.cpp
+  void noteCommitted(Thread &t, EarlyWork::Kind kind);
+  void doEarlyWork();
   // DistributedShared.cpp
   void checkAlive(const Block &block, const char *what, uint32_t pc);
   void noteRemote(const Actor &who, Block &block);
@@ -139,7 +142,10 @@ private:
   void checkRegistersA(Thread &t, const WgmmaOp &op);
   void checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc);
   // Wgmma.cpp
-  void runWgmma(Block &block, unsigned warpgroup, size_t index);
+  /// Runs one instruction of the warpgroup's group `group`, counted from the oldest.
+  void runWgmma(Block &block, unsigned warpgroup, size_t group, size_t index);
+  /// The first lane whose instruction is another one than lane 0's; 128: none.
+  unsigned findOtherWgmma(Block &block, unsigned warpgroup, size_t group, size_t index);
   void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);
   bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at);
   void switchTo(Thread &t);
@@ -166,7 +172,8 @@ private:
   std::vector<unsigned char *> freeShared_, allShared_;
   size_t sharedMapping_ = 0;
   std::vector<std::unique_ptr<Domain>> live_;
-  std::deque<Transfer> loads_; ///< issued, not complete
+  std::deque<Transfer> loads_;   ///< issued, not complete
+  std::vector<EarlyWork> early_; ///< under a seed
   int64_t domainCount_ = 0, nextDomain_ = 0;
   std::vector<int64_t> order_; ///< in which they are admitted; empty: that of their numbers
   unsigned blockThreads_ = 0;

@@ -6,12 +6,14 @@
 #include <array>
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "emulator/Clocks.h"
@@ -37,6 +39,11 @@ struct PendingCopy {
   unsigned char *dst;
   unsigned bytes;
   unsigned char data[16];
+  bool isDone = false;
+  void land() {
+    if (!std::exchange(isDone, true))
+      std::memcpy(dst, data, bytes);
+  }
 };
 
 /// Which words of a fiber's stack were written since its last wgmma.fence: registers with
@@ -81,6 +88,7 @@ struct Transfer {
   size_t barrier = 0;     ///< load: offset of the mbarrier in the same block
   uint32_t sequence = 0;  ///< load: clock of the mbarrier's agent
   bool reduceAdd = false;
+  bool isDone = false; ///< store: before its issuer's wait
   Party issuer;
 };
 
@@ -171,6 +179,12 @@ struct Warpgroup {
   Agent agent;
   std::vector<Thread *> waiting;
   int pending = 0;
+  unsigned ahead = 0; ///< leading groups that ran before anyone waited for them
+};
+/// The oldest work of a kind that a thread has committed: under a seed it may be done before a wait asks for it.
+struct EarlyWork {
+  enum Kind : uint8_t { Copies, Stores, Products } kind;
+  Thread *thread;
 };
 
 struct Block {

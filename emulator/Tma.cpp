@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TMA tiled loads and stores. A load reads global memory and writes shared memory
 // when the async engine gets to it, in the order of each mbarrier; a store reads
-// its source at the latest moment its issuer's wait allows. Swizzles act on the
+// its source at the latest moment its issuer's wait allows, or under a seed before. Swizzles act on the
 // address bits, as the device's do. What lies outside the map reads as zero and is
 // not written; the full box counts towards the mbarrier.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "emulator/Machine.h"
@@ -232,7 +233,9 @@ void Machine::tmaStore(int rank, const void *map, const void *src, const int *co
   t.openStores.push_back(op);
 }
 
-void Machine::completeStore(const Transfer &op) {
+void Machine::completeStore(Transfer &op) {
+  if (std::exchange(op.isDone, true))
+    return;
   size_t width = size_t(elementsOf(op.map, 0)) * op.map.strides[0];
   std::vector<unsigned char> line(width);
   forEachRow(op, [&](size_t row, unsigned char *address, size_t before, size_t bytes) {
@@ -251,13 +254,14 @@ void Machine::tmaCommit() {
   t.openStores.clear();
   t.bulkAgent.issued++;
   t.storeAgent.issued++;
+  noteCommitted(t, EarlyWork::Stores);
 }
 
 void Machine::tmaWait(int pending, bool readOnly) {
   Thread &t = self();
   size_t keep = size_t(pending);
   while (t.storeGroups.size() > keep && t.storesRead < t.storeGroups.size() - keep) {
-    for (const Transfer &op : t.storeGroups[t.storesRead])
+    for (Transfer &op : t.storeGroups[t.storesRead])
       completeStore(op);
     t.storeGroups[t.storesRead].clear();
     t.storesRead++;

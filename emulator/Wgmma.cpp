@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma: four warps issue a matrix product whose operands are read, and whose
-// accumulators are written, only when the group is waited for. Descriptors are
+// accumulators are written, when the group is waited for, or under a seed at any time
+// between. Descriptors are
 // decoded from their bits (reference/hopper.md 1.4). Shared memory is read by the
 // warpgroup's agent, whose clock counts groups.
 #include <algorithm>
@@ -111,6 +112,7 @@ void Machine::wgmmaCommit() {
   Thread &t = self();
   t.wgmmaGroups.push_back(std::move(t.openWgmma));
   t.openWgmma.clear();
+  noteCommitted(t, EarlyWork::Products);
 }
 
 static std::string describeWgmma(const Thread &t) {
@@ -134,8 +136,11 @@ void Machine::wgmmaWait(int pending, const void *pc) {
     if (w->warpPc != first.warpPc || w->wgmmaGroups.size() != first.wgmmaGroups.size())
       fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma", "wgmma.wait_group", t.warpPc);
   while (t.wgmmaGroups.size() > size_t(pending)) {
-    for (size_t i = 0; i < t.wgmmaGroups.front().size(); i++)
-      runWgmma(*t.block, t.linear / 128, i);
+    if (group.ahead)
+      group.ahead--;
+    else
+      for (size_t i = 0, count = t.block->threads[t.linear / 128 * 128]->wgmmaGroups.front().size(); i < count; i++)
+        runWgmma(*t.block, t.linear / 128, 0, i);
     for (Thread *w : group.waiting) {
       for (const WgmmaOp &op : w->wgmmaGroups.front())
         w->consumedClock = std::max(w->consumedClock, op.issued);
@@ -150,20 +155,28 @@ void Machine::wgmmaWait(int pending, const void *pc) {
       makeReady(*w);
 }
 
-void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
-  auto lane = [&](unsigned i) -> Thread & { return *block.threads[warpgroup * 128 + i]; };
-  const WgmmaOp &op = lane(0).wgmmaGroups.front()[index];
-  const kce::WgmmaArgs &x = op.args;
+unsigned Machine::findOtherWgmma(Block &block, unsigned warpgroup, size_t group, size_t index) {
+  const std::vector<WgmmaOp> &first = block.threads[warpgroup * 128]->wgmmaGroups[group];
+  const WgmmaOp &op = first[index];
   for (unsigned i = 1; i < 128; i++) {
-    const auto &group = lane(i).wgmmaGroups.front();
-    if (group.size() <= index || group[index].pc != op.pc || group[index].args.descB != x.descB || group[index].args.descA != x.descA ||
-        group[index].args.accumulate != x.accumulate)
-      fail(FindingKind::BarrierDivergence,
-           absl::StrCat("threads 0 and ", i,
-                        " of one warpgroup issue different wgmma: instruction, descriptors and "
-                        "accumulate must be the same"),
-           "wgmma", op.pc);
+    const std::vector<WgmmaOp> &ops = block.threads[warpgroup * 128 + i]->wgmmaGroups[group];
+    if (ops.size() != first.size() || ops[index].pc != op.pc || ops[index].args.descB != op.args.descB ||
+        ops[index].args.descA != op.args.descA || ops[index].args.accumulate != op.args.accumulate)
+      return i;
   }
+  return 128;
+}
+
+void Machine::runWgmma(Block &block, unsigned warpgroup, size_t group, size_t index) {
+  auto opOf = [&](unsigned lane) -> const WgmmaOp & { return block.threads[warpgroup * 128 + lane]->wgmmaGroups[group][index]; };
+  const WgmmaOp &op = opOf(0);
+  const kce::WgmmaArgs &x = op.args;
+  if (unsigned other = findOtherWgmma(block, warpgroup, group, index); other < 128)
+    fail(FindingKind::BarrierDivergence,
+         absl::StrCat("threads 0 and ", other,
+                      " of one warpgroup issue different wgmma: instruction, descriptors and "
+                      "accumulate must be the same"),
+         "wgmma", op.pc);
   report_.counts.mma++;
   int bytes = elementBytes(x.typeA), k = 32 / bytes, n = x.n;
   NarrowKind kindA = narrowKind(x.typeA), kindB = narrowKind(x.typeB);
@@ -171,7 +184,7 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
   if (x.registersA) { // rows l/4 and +8 of the warp's 16; K as in mma.sync
     int per = 4 / bytes;
     for (unsigned t = 0; t < 128; t++) {
-      const uint32_t *regs = lane(t).wgmmaGroups.front()[index].a;
+      const uint32_t *regs = opOf(t).a;
       for (int r = 0; r < 4; r++)
         for (int i = 0; i < per; i++) {
           unsigned row = t / 32 * 16 + t % 32 / 4 + 8 * (r & 1);
@@ -192,7 +205,7 @@ void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
   bool integer = x.typeA == kce::WgmmaKind::S8 || x.typeA == kce::WgmmaKind::U8;
   auto eachElement = [&](auto &&fn) {
     for (unsigned t = 0; t < 128; t++) {
-      float *out = static_cast<float *>(lane(t).wgmmaGroups.front()[index].args.d);
+      float *out = static_cast<float *>(opOf(t).args.d);
       for (int i = 0; i < n / 2; i++) {
         size_t row = t / 32 * 16 + t % 32 / 4 + 8 * unsigned(i >> 1 & 1);
         fn(sums[row * size_t(n) + size_t(i / 4 * 8) + 2 * (t % 4) + unsigned(i & 1)], out + i);
