@@ -3,10 +3,11 @@
 """bf16 products that nobody has tuned to, beside cuBLAS in one process.
 
     python3 bench/draw.py $(git log -1 --format=%h -- passes/plan support/targets) [--repeats 15] [--markdown out.md]
+    python3 bench/draw.py SEED --contractions    24 products as users write them (contractions.py), beside torch's form or einsum
 
 The seed draws 40 products with rows of whole 16 bytes (8 of them with 1 to 192 rows), nt and nn, and 8 whose rows are not; it is the
 last commit that touched the planner or the targets' tables, so that nothing can have been tuned to the draw. Both contenders are
-checked against f64, then take turns, the L2 cache flushed before each run; a row is cuBLAS's median over kernelc's.
+checked against f64, then take turns, the L2 cache flushed before each run; a row is the peer's median over kernelc's.
 """
 import argparse
 import math
@@ -15,6 +16,7 @@ import sys
 
 import harness
 import torch
+from contractions import draw_contractions
 from workloads import Matmul
 
 STEPS = [384, 512, 768, 896, 1024, 1152, 1280, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3584, 4096, 4608, 5120, 5632, 6144, 7168, 8192,
@@ -51,24 +53,32 @@ def main():
     parser.add_argument("seed")
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--markdown")
+    parser.add_argument("--contractions", action="store_true")
     args = parser.parse_args()
-    options = argparse.Namespace(without={"eager", "torch.compile"}, scale=1, verbose=False, compile_on_cpu=False, repeats=args.repeats)
+    left = {"torch.compile"} if args.contractions else {"eager", "torch.compile"}
+    peer = "torch" if args.contractions else "cuBLAS"
+    options = argparse.Namespace(without=left, scale=1, verbose=False, compile_on_cpu=False, repeats=args.repeats)
     place = harness.Gpu(0)
     out = open(args.markdown, "w", encoding="utf-8") if args.markdown else sys.stdout
     print(f"{place.name}, kernelc {harness.kernelc.__version__}, PyTorch {torch.__version__}, seed {args.seed}\n\n"
-          "| part | product | kernelc µs | cuBLAS µs | cuBLAS / kernelc |\n|---|---|--:|--:|--:|", file=out)
+          f"| part | product | kernelc µs | {peer} µs | {peer} / kernelc |\n|---|---|--:|--:|--:|", file=out)
     ratios, wrong = {}, 0
-    for part, product in draw(args.seed):
+    for part, product in draw_contractions(args.seed) if args.contractions else draw(args.seed):
         rows, failures = harness.bench(product, place, options, None)[:2]
         us = {r["contender"]: r["median_us"] for r in rows}
-        if "kernelc" not in us or "cuBLAS" not in us:
+        if "eager" in us:
+            us[peer] = min(us.get(peer, us["eager"]), us["eager"])
+        if "kernelc" not in us or peer not in us:
             wrong += 1
             print(f"| {part} | {product.name} | {failures} | | |", file=out, flush=True)
             continue
-        ratios.setdefault(part, []).append(us["cuBLAS"] / us["kernelc"])
-        print(f"| {part} | {product.name} | {us['kernelc']:.1f} | {us['cuBLAS']:.1f} | {ratios[part][-1]:.3f} |", file=out, flush=True)
+        ratios.setdefault(part, []).append(us[peer] / us["kernelc"])
+        print(f"| {part} | {product.name} | {us['kernelc']:.1f} | {us[peer]:.1f} | {ratios[part][-1]:.3f} |", file=out, flush=True)
         torch.cuda.empty_cache()
-    ratios["aligned and few rows"] = ratios.get("aligned", []) + ratios.get("few rows", [])
+    if args.contractions:
+        ratios = {"all": sum(ratios.values(), []), **ratios}
+    else:
+        ratios["aligned and few rows"] = ratios.get("aligned", []) + ratios.get("few rows", [])
     for part, r in ratios.items():
         mean = math.exp(sum(map(math.log, r)) / len(r))
         summary = (f"{part}: {len(r)} rows, geometric mean {mean:.3f}, least {min(r):.3f}, under 0.93 {sum(x < 0.93 for x in r)}, "
