@@ -365,8 +365,19 @@ Expr Emitter::negatedComparison(arith::CmpFOp c) {
   }
 }
 
+/// Whether `op` divides by a constant for which kc_divide_by is right. By a power of two a compiler multiplies.
+static bool isDividedByConstant(Operation *op) {
+  APFloat c(0.0f);
+  if (!isa<arith::DivFOp>(op) || !op->getResult(0).getType().isF32() || !matchPattern(op->getOperand(1), m_ConstantFloat(&c)))
+    return false;
+  float size = std::fabs(c.convertToFloat());
+  return size >= 1.0f && size <= 0x1p100f && c.getExactLog2Abs() == INT_MIN;
+}
+
 /// The C expression of a pure scalar op; empty text when it has none.
 Expr Emitter::makeExpr(Operation *op) {
+  if (isDividedByConstant(op))
+    return helper("kc_divide_by", op->getOperands());
   if (std::optional<Infix> infix = findInfix(op))
     return binary(op, *infix);
   for (auto spell : {&Emitter::arithmeticExpr, &Emitter::memoryExpr, &Emitter::deviceExpr, &Emitter::conversion, &Emitter::mathCall})

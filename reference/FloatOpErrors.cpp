@@ -205,8 +205,8 @@ private:
       return m.product(in[0].v, e(0), in[1].v, e(1));
     if (isa<math::FmaOp>(op))
       return m.addMaybe(m.product(in[0].v, e(0), in[1].v, e(1)), e(2));
-    if (isa<arith::DivFOp>(op))
-      return ofQuotient();
+    if (isa<arith::DivFOp>(op)) // (that by a constant: kc_divide_by)
+      return type().isF32() ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
     Value p = all_ ? ofFunction() : Value();
     return isa<math::ExpOp>(op) && type().isF32() ? m.addMaybe(m.clean(p, all_), ofBaseTwo()) : p;
   }

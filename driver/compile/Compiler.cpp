@@ -210,19 +210,25 @@ LogicalResult describeLaunches(ModuleOp module, te::KernelOp kernel, ArrayRef<te
   return success();
 }
 
-/// printVariant, where the kernel's last sizes are `strides`.
-absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options, const Kernel &kernel, ArrayRef<te::StrideSize> strides) {
+/// What the passes settle about a variant beside its kernels.
+struct Settled {
+  SmallVector<te::StrideSize> strides; ///< the kernel's last sizes
+  std::optional<Guard> guard;          ///< by the plan, whose statements lowering may merge; none: any call is taken
+};
+
+absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options, const Kernel &kernel, const Settled &settled) {
   te::KernelOp planned = findKernel(cu, kernel.name);
   Variant variant;
   variant.name = options.name;
   variant.target = options.target;
-  Guard guard = guardOf(planned, kernel, options, planned.getNumSizes() - strides.size());
-  variant.guard = guard.condition;
-  variant.guardText = guard.text;
+  if (settled.guard) {
+    variant.guard = settled.guard->condition;
+    variant.guardText = settled.guard->text;
+  }
   variant.params = options.params;
   if (variant.params.empty())
     variant.params.resize(kernel.params.size(), ParamGuard{LayoutClass::Dense, 16});
-  if (failed(describeLaunches(cu, planned, strides, variant)))
+  if (failed(describeLaunches(cu, planned, settled.strides, variant)))
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' cannot be launched; see the diagnostics"));
   codegen::EmitOptions emit;
   emit.target = findTarget(options.target);
@@ -238,8 +244,8 @@ absl::StatusOr<Variant> printVariant(ModuleOp cu, const VariantOptions &options,
   return variant;
 }
 
-/// runPipeline, which also says which sizes of the result are `strides`, and settles how many bits indices have.
-OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage stage, SmallVectorImpl<te::StrideSize> &strides) {
+/// runPipeline, which also settles how many bits indices have.
+OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage stage, Settled &settled) {
   OwningOpRef<ModuleOp> copy = module.clone();
   if (stage == Stage::Te)
     return copy;
@@ -253,13 +259,17 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage 
     kernel.emitError() << signature.status().message();
     return {};
   }
-  strides.assign(te::addStrides(kernel, options.params));
+  settled.strides.assign(te::addStrides(kernel, options.params));
   // The pipelines verify what they hand on; after each pass that would be a quarter of the time.
   PassManager te(module.getContext());
   te.enableVerifier(false);
-  buildTePipeline(te, planOptions(kernel, options, strides));
-  if (failed(te.run(*copy)) || failed(settleIndices(kernel, *signature, kernel.getNumSizes() - strides.size(), options)))
+  buildTePipeline(te, planOptions(kernel, options, settled.strides));
+  if (failed(te.run(*copy)))
     return {};
+  FailureOr<Guard> guard = settleGuard(kernel, *signature, kernel.getNumSizes() - settled.strides.size(), options);
+  if (failed(guard))
+    return {};
+  settled.guard = *std::move(guard);
   if (stage == Stage::Plan)
     return copy;
   PassManager cuda(module.getContext());
@@ -277,9 +287,9 @@ OwningOpRef<ModuleOp> runPasses(ModuleOp module, VariantOptions &options, Stage 
 } // namespace
 
 OwningOpRef<ModuleOp> runPipeline(ModuleOp module, const VariantOptions &options, Stage stage) {
-  SmallVector<te::StrideSize> strides;
-  VariantOptions settled = options;
-  return runPasses(module, settled, stage, strides);
+  Settled settled;
+  VariantOptions own = options;
+  return runPasses(module, own, stage, settled);
 }
 
 static LogicalResult runOnKernels(ModuleOp module, std::unique_ptr<Pass> pass) {
@@ -380,12 +390,12 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
   if (!source)
     return absl::NotFoundError(absl::StrCat("there is no kernel '", kernel.name, "'"));
   OwningOpRef<ModuleOp> one = isolate(module, kernel.name);
-  SmallVector<te::StrideSize> strides;
-  VariantOptions settled = options;
-  OwningOpRef<ModuleOp> cu = runPasses(*one, settled, Stage::Cu, strides);
+  Settled settled;
+  VariantOptions own = options;
+  OwningOpRef<ModuleOp> cu = runPasses(*one, own, Stage::Cu, settled);
   if (!cu)
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' could not be compiled; see the diagnostics"));
-  absl::StatusOr<Variant> variant = printVariant(*cu, settled, kernel, strides);
+  absl::StatusOr<Variant> variant = printVariant(*cu, own, kernel, settled);
   if (!variant.ok())
     return variant.status();
   kernel.variants.push_back(*std::move(variant));
@@ -395,7 +405,7 @@ absl::Status addVariant(ModuleOp module, const VariantOptions &options, Kernel &
 absl::StatusOr<Variant> printVariant(ModuleOp module, const VariantOptions &options, const Kernel &kernel) {
   if (!findTarget(options.target) || !findKernel(module, kernel.name))
     return absl::InvalidArgumentError(absl::StrCat("no kernel '", kernel.name, "', or no target '", options.target, "'"));
-  return printVariant(module, options, kernel, {});
+  return printVariant(module, options, kernel, Settled());
 }
 
 std::vector<ParamGuard> generalParams(const Kernel &kernel) {

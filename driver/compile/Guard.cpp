@@ -24,8 +24,8 @@ constexpr int64_t kMostBytes = int64_t(1) << 57; // what a GPU can address
 
 class GuardBuilder {
 public:
-  GuardBuilder(te::KernelOp planned, const Kernel &signature, const VariantOptions &options, unsigned ownSizes)
-      : kernel_(planned), signature_(signature), options_(options), ownSizes_(ownSizes), guard_{.place = planned.getLoc()} {
+  GuardBuilder(te::KernelOp planned, const te::KernelPlan &plan, const Kernel &signature, const VariantOptions &options, unsigned ownSizes)
+      : kernel_(planned), plan_(plan), signature_(signature), options_(options), ownSizes_(ownSizes), guard_{.place = planned.getLoc()} {
     for (unsigned i = 0; i < ownSizes_; ++i) {
       auto it = options_.facts.find(nameOf(i));
       ranges_.push_back({1, it != options_.facts.end() && it->second.max >= 0 ? it->second.max : kNoLimit});
@@ -115,13 +115,30 @@ private:
     // As callers see them: in elements, dims as written.
     for (auto [i, p] : llvm::enumerate(signature_.params))
       addFits(p.dims, p.name, int(i), placeOfParam(kernel_, p.name));
-    for (Operation *op : te::getDomainOps(kernel_)) {
-      SmallVector<SizeExpr> dims;
-      for (AffineExpr e : te::getTensorShape(op->getResult(0)).getResults())
-        dims.push_back(sizeExprOf(e));
-      auto name = op->getAttrOfType<StringAttr>("name");
-      addFits(dims, name ? name.getValue().str() : "a workspace", -1, op->getLoc());
-    }
+    SmallVector<Operation *> ops = te::getDomainOps(kernel_);
+    for (const te::LaunchPlan &l : plan_.launches)
+      for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+        for (Value result : ops[ordinal]->getResults())
+          addFits(te::isStored(l, ops, result) ? shapeOf(result) : walkedExtents(ops[ordinal], l, dims), tensorNameOf(ops[ordinal]), -1,
+                  ops[ordinal]->getLoc());
+  }
+
+  static std::string tensorNameOf(Operation *op) {
+    auto name = op->getAttrOfType<StringAttr>("name");
+    return name ? name.getValue().str() : "a workspace";
+  }
+
+  SmallVector<SizeExpr> shapeOf(Value tensor) {
+    return llvm::map_to_vector(te::getTensorShape(tensor).getResults(), [](AffineExpr e) { return sizeExprOf(e); });
+  }
+
+  /// Of what never lies in memory a block counts the points that it walks; those along the grid are other blocks'.
+  SmallVector<SizeExpr> walkedExtents(Operation *op, const te::LaunchPlan &l, ArrayRef<int64_t> dims) {
+    SmallVector<SizeExpr> extents;
+    for (auto [extent, index] : llvm::zip(te::getExtents(op).getResults(), dims))
+      if (!llvm::is_contained(l.grid, index))
+        extents.push_back(sizeExprOf(extent));
+    return extents;
   }
 
   /// What no tensor bounds: sizes that are no dim of one, and how far sums over expressions of sizes go.
@@ -155,6 +172,7 @@ private:
   }
 
   te::KernelOp kernel_;
+  const te::KernelPlan &plan_;
   const Kernel &signature_;
   const VariantOptions &options_;
   unsigned ownSizes_;
@@ -178,17 +196,17 @@ Location placeOfParam(te::KernelOp kernel, StringRef name) {
   return place;
 }
 
-Guard guardOf(te::KernelOp planned, const Kernel &signature, const VariantOptions &options, unsigned ownSizes) {
-  return GuardBuilder(planned, signature, options, ownSizes).build();
-}
-
-LogicalResult settleIndices(te::KernelOp planned, const Kernel &signature, unsigned ownSizes, VariantOptions &options) {
-  Guard guard = guardOf(planned, signature, options, ownSizes);
+FailureOr<Guard> settleGuard(te::KernelOp planned, const Kernel &signature, unsigned ownSizes, VariantOptions &options) {
+  FailureOr<te::KernelPlan> plan = te::getPlan(planned);
+  if (failed(plan))
+    return failure();
+  auto build = [&] { return GuardBuilder(planned, *plan, signature, options, ownSizes).build(); };
+  Guard guard = build();
   if (guard.whyNever.empty())
-    return success();
+    return guard;
   if (guard.wideWould && options.mayWiden) {
     options.index32 = false;
-    return success();
+    return build();
   }
   InFlightDiagnostic error = emitError(guard.place) << "no call can use this variant: " << guard.whyNever;
   if (guard.wideWould)

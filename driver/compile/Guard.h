@@ -19,12 +19,10 @@ struct Guard {
   bool wideWould = false; ///< with 64-bit indices some may
 };
 
-/// The guard of a variant of `planned`, whose first `ownSizes` sizes are the kernel's own (see te::addStrides).
-Guard guardOf(te::KernelOp planned, const Kernel &signature, const VariantOptions &options, unsigned ownSizes);
-
-/// Decides `options.index32`: where no call could pass a guard for 32-bit indices, indices have 64 bits if `options.mayWiden`.
-/// Fails with a diagnostic that says the way out where no call can pass the guard either way.
-mlir::LogicalResult settleIndices(te::KernelOp planned, const Kernel &signature, unsigned ownSizes, VariantOptions &options);
+/// The guard of a variant of `planned`, whose first `ownSizes` sizes are the kernel's own (see te::addStrides), and `options.index32`:
+/// where no call could pass a guard for 32-bit indices, indices have 64 bits if `options.mayWiden`. Fails with a diagnostic that says the
+/// way out where no call can pass the guard either way.
+mlir::FailureOr<Guard> settleGuard(te::KernelOp planned, const Kernel &signature, unsigned ownSizes, VariantOptions &options);
 
 /// The place of a parameter: an argument's, or where the frontend names an output.
 mlir::Location placeOfParam(te::KernelOp kernel, llvm::StringRef name);

@@ -8,7 +8,7 @@
 namespace kernelc {
 
 /// The variant that `module` stands for: cu, as the whole pipeline or part of its end
-/// leaves it, beside the planned kernel. Every tensor dense.
+/// leaves it, beside the planned kernel. Every tensor dense, without a guard.
 absl::StatusOr<Variant> printVariant(mlir::ModuleOp module, const VariantOptions &options, const Kernel &kernel);
 
 } // namespace kernelc

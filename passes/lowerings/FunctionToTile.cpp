@@ -61,16 +61,6 @@ bool LaunchEmitter::isMember(Value v) {
   return op && llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, op) - ops_.begin()));
 }
 
-bool LaunchEmitter::isStored(Value v) {
-  return llvm::any_of(v.getUsers(), [&](Operation *user) {
-    Operation *statement = user;
-    while (statement->getParentOp() != kernel_)
-      statement = statement->getParentOp();
-    // Returned, gone on from, or read by another launch.
-    return statement == user || !llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, statement) - ops_.begin()));
-  });
-}
-
 LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   Location loc = ops_[l_.ops.back()]->getLoc();
   // Tensors and scalars the launch touches, in source order: parameters, outputs, workspaces.

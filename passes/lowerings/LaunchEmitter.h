@@ -58,7 +58,7 @@ private:
   // FunctionToTile.cpp
   bool isMember(mlir::Value v);
   /// A result that someone outside this launch wants.
-  bool isStored(mlir::Value v);
+  bool isStored(mlir::Value v) { return te::isStored(l_, ops_, v); }
   mlir::LogicalResult makeFunction(unsigned number);
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
   /// Returns the tile's number. Where tiles come in pairs that is the pair's, and `half` says which of the two it is.

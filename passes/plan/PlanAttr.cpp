@@ -198,6 +198,16 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, ArrayRef<Operation 
   return l.dims.front()[scan->along];
 }
 
+bool isStored(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
+  Operation *kernel = result.getDefiningOp()->getParentOp();
+  return llvm::any_of(result.getUsers(), [&](Operation *user) {
+    Operation *statement = user;
+    while (statement->getParentOp() != kernel)
+      statement = statement->getParentOp();
+    return statement == user || llvm::none_of(l.ops, [&](int64_t ordinal) { return ops[ordinal] == statement; });
+  });
+}
+
 FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {
   if (const Target *found = findTarget(absl::string_view(name.data(), name.size())))
     return found;

@@ -74,6 +74,9 @@ struct LaunchPlan {
 /// tile to tile, and all statements of the launch with it. `ops`: the kernel's domain ops.
 std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops);
 
+/// Whether `result`, of a statement of `l`, lies in memory: it is returned, gone on from, or read by another launch.
+bool isStored(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);
+
 /// The fields of a schedule record by the keys they have in plans, schedule files and
 /// `tile.func` alike; numbers with the range a schedule may give.
 struct ScheduleNumber {

@@ -24,10 +24,13 @@ std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector
   return plan;
 }
 
-/// Of products on matrix units: factors in slots, not in registers, shorter rounds of chained ones, one product in flight, less of an
-/// epilogue at a time, then smaller tiles.
+/// Of products on matrix units: registers of the warps that fill, factors in slots, not in registers, shorter rounds of chained ones, one
+/// product in flight, less of an epilogue at a time, then smaller tiles.
 void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
   const bool onWarpgroups = first.unit == "wgmma";
+  constexpr int64_t kFewest = 24; // that a thread can keep
+  if (onWarpgroups && first.producerWarps && first.producerRegisters > kFewest)
+    plans.emplace_back(first).producerRegisters = kFewest;
   if (first.held)
     plans.emplace_back(first).held = false;
   constexpr int64_t kStep = 16; // of what the unit sums in one instruction

@@ -19,6 +19,9 @@ using namespace tile;
 
 namespace {
 
+/// Registers that a round of a walk takes beside its products, their factors and what is asked for early.
+constexpr int64_t kBesideRound = 40;
+
 struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   void runOnOperation() override {
     FuncOp func = getOperation();
@@ -37,16 +40,45 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
         continue;
       left -= registers;
     }
+    func.walk([&](scf::ForOp walk) { startRounds(func, walk, *target); });
+  }
+
+  /// In a walk with several products, of which a first one is computed on, loads of rows and columns start with the round: what they
+  /// bring arrives beside that product.
+  static void startRounds(FuncOp func, scf::ForOp walk, const Target &target) {
+    SmallVector<DotOp> dots(walk.getBody()->getOps<DotOp>());
+    if (dots.size() < 2)
+      return;
+    DotOp first = dots.front();
+    int64_t threads = int64_t(func.getWarps()) * 32, left = registersOfThose(func, target) - kBesideRound;
+    auto take = [&](Value tile, int64_t perRegister) { // nothing of what lies in slots
+      if (auto type = dyn_cast<RankedTensorType>(tile.getType()))
+        left -= type.getNumElements() / perRegister / threads;
+    };
+    for (DotOp dot : dots) {
+      take(dot.getResult(), 1);
+      take(dot.getA(), 2);
+    }
+    for (LoadOp load : llvm::make_early_inc_range(walk.getBody()->getOps<LoadOp>())) {
+      int64_t registers = registersOf(func, first, load);
+      if (first->isBeforeInBlock(load) && isRowOrColumn(first, load) && registers <= left && isOnlyRead(load.getBase()) &&
+          moveBefore(load, first))
+        left -= registers;
+    }
   }
 
   /// Registers that a thread of those that multiply has beside accumulators and work.
   static int64_t registersLeft(FuncOp func, DotOp dot, const Target &target) {
     int64_t sets = isZeroTile(dot.getAcc()) ? 1 + int64_t(func.getInFlight()) : 1;
     int64_t accumulators = sets * dot.getResult().getType().getNumElements() / (int64_t(func.getWarps()) * 32);
-    int64_t share = shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
-                                   int64_t(func.getProducerRegisters()))
-                        .consumer;
-    return share - accumulators - target.costs->threads.besideEarlyLoads;
+    return registersOfThose(func, target) - accumulators - target.costs->threads.besideEarlyLoads;
+  }
+
+  /// Of a thread of those that multiply.
+  static int64_t registersOfThose(FuncOp func, const Target &target) {
+    return shareRegisters(target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
+                          int64_t(func.getProducerRegisters()))
+        .consumer;
   }
 
   /// Whether all rows of the product's results, or all columns, read the same elements. Matrices would take as many registers as results.

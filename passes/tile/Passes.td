@@ -110,7 +110,9 @@ def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
     In a function with producer warps, moves loads from behind a product's loop (rows of biases and
     scales) to the place before it, with their index arithmetic, one after the other, as long as a thread
     has registers for the loaded values beside its accumulators. An epilogue in parts would otherwise wait
-    for memory in each part, while the unit is idle.
+    for memory in each part, while the unit is idle. Where a loop has several products, rows and columns
+    that what is between them reads (a mask by data) are asked for at the start of the round, and arrive
+    beside the first product.
 
     *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before
     `tile-specialize-warps`*, so that a team that waits for its turn has issued its loads by then.

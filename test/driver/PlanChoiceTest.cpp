@@ -13,6 +13,11 @@ namespace kernelc {
 namespace {
 
 constexpr char kRows[] = "def rows(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }";
+constexpr char kAttention[] = R"(
+def attention(q: bf16[B, N, D], k: bf16[B, N, D], v: bf16[B, N, D]) -> (o: bf16[B, N, D]) {
+  let p[b, i, j] = softmax[j](sum[d](q[b, i, d] * k[b, j, d]))
+  o[b, i, d] = sum[j](bf16(p[b, i, j]) * v[b, j, d])
+})";
 
 class PlanChoiceTest : public testing::Test {
 protected:
@@ -29,6 +34,9 @@ protected:
                 bool mayCompile = true) {
     VariantOptions options;
     options.facts["N"] = {4096, 4096, 4096};
+    for (const SizeRecipe &size : program->kernels()[0].sizes)
+      if (size.name == "D")
+        options.facts["D"] = {64, 64, 64};
     Kernel kernel = program->kernels()[0];
     EXPECT_TRUE(program->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }).ok());
     compiled_ = 0;
@@ -47,10 +55,10 @@ protected:
     return kernel;
   }
 
-  static std::shared_ptr<Program> parse(std::string schedule = "") {
+  static std::shared_ptr<Program> parse(std::string schedule = "", const char *text = kRows) {
     ProgramOptions options;
     options.schedule = schedule;
-    absl::StatusOr<std::shared_ptr<Program>> program = Program::create(kRows, options);
+    absl::StatusOr<std::shared_ptr<Program>> program = Program::create(text, options);
     EXPECT_TRUE(program.ok()) << program.status();
     return *program;
   }
@@ -77,6 +85,14 @@ TEST_F(PlanChoiceTest, TakesTheNextPlanAndRemembersIt) {
   EXPECT_EQ(kernel.variants[0].launches[0].schedule, kept);
   EXPECT_EQ(compiled_, 0);
   choose(parse(), firstSpills, "13.1"); // another compiler may do better
+  EXPECT_EQ(compiled_, 2);
+}
+
+// What warps that fill slots keep beyond the least goes to those that multiply, before anything slower is tried.
+TEST_F(PlanChoiceTest, TakesRegistersOfWarpsThatFill) {
+  auto spills = [](const std::string &schedule) { return absl::StrContains(schedule, "that fill 24") ? 0 : 8; };
+  Kernel kernel = choose(parse("", kAttention), spills);
+  EXPECT_THAT(kernel.variants[0].launches[0].schedule, testing::HasSubstr("registers of those that fill 24"));
   EXPECT_EQ(compiled_, 2);
 }
 

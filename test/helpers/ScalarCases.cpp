@@ -275,6 +275,14 @@ void addFunctions(std::vector<HelperCaseMaker> &cases) {
   elementwise(
       cases, {"exp2", 75, {"kc_exp2"}, "kc_exp2(a[i])", Compare::BitsButAnyNan, [](double e) { return 0x1p-22 * e + 0x1p-126; }},
       [](float v) { return float(std::exp2(double(v))); }, between(-140, 130, 34));
+  // Right to the last bit, but where what is left of x is too small for a float.
+  auto ofTiny = [](double e) { return std::fabs(e) < 0x1p-100 ? 0x1p-123 : 0.0; };
+  elementwise(
+      cases, {"divide_by_30", 75, {"kc_divide_by"}, "kc_divide_by(a[i], 30.0f)", Compare::BitsButAnyNan, ofTiny},
+      [](float v) { return v / 30.0f; }, floats(37));
+  elementwise(
+      cases, {"divide_by_pi", 75, {"kc_divide_by"}, "kc_divide_by(a[i], 3.14159274f)", Compare::BitsButAnyNan, ofTiny},
+      [](float v) { return v / 3.14159274f; }, floats(38));
   elementwise(
       cases, {"erfc", 75, {"kc_erfc"}, "kc_erfc(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-22; }},
       [](float v) { return float(std::erfc(double(v))); }, between(-12, 12, 35));
