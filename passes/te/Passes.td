@@ -532,15 +532,24 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     Keys are different, so that the order is the points' own within a row. Results of at most 32 rows need
     no order of points: each row asks all of them (`y[r] = sum[n, idx[n] == r](..)`).
 
-    *The first run (`few-rows`) stands before `te-thin-products`, because* what asks all points is split
-    like any long sum; *the second one right before `te-copy-inouts`, because* `te-simplify` would compute
-    keys again wherever they are read.
+    Where indices alone say where points go, a row asks the points that reach it, whatever the kind. Each
+    subscript is solved for the one of its indices that leaves fewest points to ask:
+
+        y[h + r] += c[h, r]      =>  y[r0] = init[r0] + sum over r with 0 <= r0 - r < H of c[r0 - r, r]
+        y[2 * h + r] += c[h, r]  =>  the same where (r0 - r) % 2 == 0, with h = (r0 - r) / 2
+
+    unless rows would ask more than twice as many points as there are. Points that all reach rows of their own
+    have no order; they stay a scatter, with `any_order`.
+
+    *The first run (`owners`: rows that ask) stands before `te-reader-windows`, because* what asks points is a
+    sum like any other, whose conditions and residue classes later passes find; *the second one right before
+    `te-copy-inouts`, because* `te-simplify` would compute keys again wherever they are read.
 
     Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
     a row's points are added up in a fixed order.
   }];
   let options = [
-    Option<"fewRows", "few-rows", "bool", "false", "only scatters into few rows">,
+    Option<"owners", "owners", "bool", "false", "only scatters whose rows can ask for their points">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

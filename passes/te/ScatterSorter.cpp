@@ -12,13 +12,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-constexpr int64_t kFewRows = 32; ///< for so many every point is asked by each
-
-bool ScatterSorter::hasFewRows() {
-  int64_t rows = knownMax(rows_, facts_);
-  return rows >= 0 && rows <= kFewRows;
-}
-
 /// A dim that is one subscript alone, and runs over all of it, is carried: the same for all rows.
 void ScatterSorter::shareOutDims() {
   AffineMap extents = op_.getExtents(), shape = op_.getShape();
