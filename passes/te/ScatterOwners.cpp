@@ -69,14 +69,14 @@ bool ScatterSorter::findOwners() {
       e = simplifyAffineExpr(e.replace(own(found), solved[found]), rank + dims, symbols_);
   }
   AffineExpr asked = number(1);
-  areApart_ = true;
+  bool asksSome = false;
   for (unsigned d = 0; d < dims; ++d)
     if (carriedBy_[d] < 0 && !solved[d]) {
       asked = asked * op_.getExtents().getResult(d);
-      areApart_ = false;
+      asksSome = true;
     }
   int64_t rows = knownMax(rows_, facts_), each = knownMax(asked, facts_), points = knownMax(points_, facts_);
-  if (areApart_ || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }) ||
+  if (!asksSome || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }) ||
       (rows >= 0 && each >= 0 && points >= 0 && Count(rows) * each > Count(points) * kMostAsked * int64_t(steps)))
     return false;
   if (std::optional<IntegerSet> set = op_.getCondition())
@@ -120,7 +120,7 @@ void ScatterSorter::askPoints() {
   fill(sum.getBody(), all.size(), [&](ValueRange indices) {
     SmallVector<Value> original(dims);
     for (unsigned d = 0; d < dims; ++d)
-      original[d] = place[d] >= 0 ? indices[place[d]]
+      original[d] = place[d] >= 0        ? indices[place[d]]
                     : carriedBy_[d] >= 0 ? indices[carriedBy_[d]]
                                          : value(solved_[d].replaceDims(at), indices);
     SmallVector<Value> roots{op_.getValue()};

@@ -194,9 +194,9 @@ Value ScatterSorter::startOf() {
   return isIdentity ? Value() : op_.getInit();
 }
 
-void ScatterSorter::replaceBy(ReduceOp sum) {
+void ScatterSorter::replaceBy(Operation *sum) {
   Operation *init = op_.getInit().getDefiningOp();
-  op_.replaceAllUsesWith(sum.getOperation());
+  op_.replaceAllUsesWith(sum);
   op_.erase();
   if (init && init->use_empty())
     init->erase();

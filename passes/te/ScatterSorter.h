@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One scatter, on its way to statements without one (te-sort-scatters). ScatterSorter.cpp has the points: their indices, what the
 // scatter's body says there. ScatterOwners.cpp lets each row ask the points that may reach it; where data says which do,
-// ScatterOrder.cpp sorts them and ScatterSums.cpp adds them up.
+// ScatterOrder.cpp sorts them and ScatterSums.cpp adds them up, or ScatterExact.cpp adds them up in an order that is no matter.
 #pragma once
 
 #include "ir/te/TeShape.h"
@@ -24,10 +24,11 @@ public:
   /// Whether indices alone say where points go, and say from a row which points reach it: those are found, and are not many more than
   /// there are.
   bool findOwners();
-  /// Whether findOwners has seen that no two points reach one row.
-  bool areApart() const { return areApart_; }
   /// Each row asks the points that findOwners has found, or all.
   void askPoints();
+  /// Whether exact sums, which take more memory for each result and an atomic for each point, are over before a sort would be.
+  bool paysExactly();
+  void sumExactly();
   mlir::LogicalResult checkSizes();
   void sortPoints();
 
@@ -75,7 +76,12 @@ private:
 
   /// What the sums go on from: null where that is the identity.
   mlir::Value startOf();
-  void replaceBy(ReduceOp sum);
+  void replaceBy(mlir::Operation *sum);
+
+  /// A point's value as a word of an exact sum: the mantissa in its place, and the word's number.
+  std::pair<mlir::Value, mlir::Value> wordOf(mlir::Value v, int64_t width);
+  /// What a word of an exact sum stands for, as f64.
+  mlir::Value numberOf(mlir::Value word, mlir::Value at, int64_t width);
 
   mlir::Value makeKeys();
   mlir::Value sortKeys();
@@ -107,7 +113,6 @@ private:
   /// the row, null where every value may; and what must be 0 or more, or with `true` 0.
   llvm::SmallVector<mlir::AffineExpr> solved_;
   llvm::SmallVector<std::pair<mlir::AffineExpr, bool>> reaches_;
-  bool areApart_ = false;
   mlir::AffineExpr points_, rows_;
 };
 

@@ -28,8 +28,8 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
       bool hasOrder = op.hasOrder() && !op.getAnyOrder();
       if (sorter.findOwners() || (hasOrder && sorter.hasFewRows())) {
         sorter.askPoints();
-      } else if (sorter.areApart()) {
-        op.setAnyOrder(true);
+      } else if (hasOrder && !owners && sorter.paysExactly()) {
+        sorter.sumExactly();
       } else if (hasOrder && !owners) {
         if (failed(sorter.checkSizes()))
           return signalPassFailure();
