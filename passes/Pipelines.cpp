@@ -57,6 +57,12 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // One of equal reductions that CSE does not see to be equal, before what they are is looked into.
   pm.addNestedPass<te::KernelOp>(createTeShareReductions());
+  // As sums over points, which are masked and split like others.
+  TeSortScattersOptions scatters;
+  scatters.owners = true;
+  scatters.sizeDiv = options.sizeDiv;
+  scatters.sizeMax = options.sizeMax;
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // As if they stood where they are pooled; their subscripts become maps again.
   pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions())));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
@@ -80,12 +86,6 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
   // What is walked is one index again, or for the first time.
   pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
-  // As sums over all points, which are split like others.
-  TeSortScattersOptions scatters;
-  scatters.fewRows = true;
-  scatters.sizeDiv = options.sizeDiv;
-  scatters.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // What is left are the products that are worth tiles of their own.
   pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions())));
   // Products have their shape; what is left are reductions that would walk long rows again.
@@ -105,7 +105,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions())));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
   // Nothing is inlined any more: the keys stay where they are.
-  scatters.fewRows = false;
+  scatters.owners = false;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.
   pm.addNestedPass<te::KernelOp>(createTeCopyInouts());

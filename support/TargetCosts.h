@@ -130,11 +130,17 @@ struct FoldCosts {
       1; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
 };
 
-/// Scatters and segments (ScatterPlan.cpp).
+/// Reductions over segments that data bounds (SegmentPlan.cpp).
+struct SegmentCosts {
+  int64_t threads = 256; ///< of a block
+  int64_t perThread = 4; ///< points on their way
+  int64_t unknown = 64;  ///< points of a segment, where nothing says how many
+};
+
+/// Scatters (ScatterPlan.cpp).
 struct ScatterCosts {
   int64_t tallyBytes = 48 * 1024; ///< of shared memory, a block's copies of the result
   int64_t pointsPerElement = 16;  ///< from which copies pay
-  int64_t segmentRows = 32;       ///< beside the contiguous index, of a tile that walks all their segments
 };
 
 /// Launches that merge (Merging.cpp).
@@ -250,6 +256,7 @@ struct TargetCosts {
   SharingCosts sharing;
   ScanCosts scans;
   FoldCosts folds;
+  SegmentCosts segments;
   ScatterCosts scatters;
   MergingCosts merging;
   ChainCosts chains;

@@ -407,6 +407,22 @@ SmallVector<unsigned> Contraction::tiledOf(ArrayRef<unsigned> side) const {
   return llvm::to_vector(llvm::make_filter_range(side, [&](unsigned d) { return side.size() == 1 || !isPhase(d); }));
 }
 
+/// Whether data bounds the points of a factor's rows, `own`, from both sides and nothing else tells these rows apart: each point is of
+/// few of them (those of a segment), and a tile of rows would multiply all with each.
+static bool isSegmented(const Summation &sum, Value factor, ArrayRef<unsigned> own, ArrayRef<Value> mask,
+                        const std::optional<IntegerSet> &where) {
+  bool begins = where.has_value(), ends = begins;
+  for (Value part : mask)
+    if (std::optional<LinearBound> bound = findLinearBound(part)) {
+      bool isLow = bound->relation == arith::CmpIPredicate::sge || bound->relation == arith::CmpIPredicate::sgt;
+      (isLow ? begins : ends) = true;
+    }
+  return !mask.empty() && begins && ends && llvm::none_of(findReads(factor), [&](ReadOp read) {
+    llvm::BitVector support = findSupport(read.getResult(), sum.dims);
+    return support.find_next(int(sum.parallel) - 1) >= 0 && llvm::any_of(own, [&](unsigned d) { return support[d]; });
+  });
+}
+
 std::optional<Contraction> classify(const Summation &sum, Contraction c) {
   unsigned dims = sum.dims, parallel = sum.parallel;
   llvm::BitVector inA = findSupport(c.a, dims), inB = findSupport(c.b, dims);
@@ -433,7 +449,8 @@ std::optional<Contraction> classify(const Summation &sum, Contraction c) {
   }
   for (unsigned d : findEnded(sum, c.batch))
     c.endedK.push_back(d);
-  if (c.m.empty() || c.n.empty() || llvm::none_of(c.k, [&](unsigned d) { return c.isTiledK(d); }))
+  if (c.m.empty() || c.n.empty() || llvm::none_of(c.k, [&](unsigned d) { return c.isTiledK(d); }) ||
+      isSegmented(sum, c.a, c.m, c.aMask, c.aWhere) || isSegmented(sum, c.b, c.n, c.bMask, c.bWhere))
     return std::nullopt;
   // A condition on data that is decided anew for every few points is a mask, not a choice of blocks.
   constexpr int64_t kSmallestBlock = 8;

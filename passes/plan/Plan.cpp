@@ -60,8 +60,6 @@ bool Scheduler::schedule(LaunchPlan &l) {
     return scheduleScatter(l, scatter), true;
   if (kPointwise.isOn(ops_[l.ops.front()]))
     return schedulePoints(l), true;
-  if (kSegmented.isOn(ops_[l.ops.front()]))
-    return scheduleSegments(l), true;
   for (int64_t ordinal : l.ops)
     if (auto text = kLawText.findOn(ops_[ordinal]))
       remark(ops_[ordinal]) << *text;
@@ -87,7 +85,7 @@ bool Scheduler::schedule(LaunchPlan &l) {
     }
   if (l.grid.size() == l.indices.size())
     scheduleElementwise(l);
-  else
+  else if (!scheduleSegments(l))
     scheduleReduction(l);
   return true;
 }

@@ -43,29 +43,4 @@ void Scheduler::schedulePoints(LaunchPlan &l) {
   }
 }
 
-void Scheduler::scheduleSegments(LaunchPlan &l) {
-  // A thread walks the segment of its results alone: segments are short as a rule, and what is beside the contiguous index is few rows,
-  // since a tile walks the segments of all of them.
-  AccessSummary s = summarizeAccesses(l, ops_, facts_);
-  int64_t contiguous = s.contiguousIndex();
-  int64_t bytes = cast<RankedTensorType>(ops_[l.ops.front()]->getResult(0).getType()).getElementTypeBitWidth() / 8;
-  int64_t vector = contiguous >= 0 ? 16 / bytes : 1;
-  l.warps = 8;
-  int64_t left = l.warps * 32 * vector;
-  if (contiguous >= 0 && llvm::is_contained(l.grid, contiguous)) {
-    l.tiles[contiguous] = clampTile(l, contiguous, left);
-    left /= l.tiles[contiguous];
-  }
-  int64_t rows = std::min(costs_.scatters.segmentRows, left);
-  for (int64_t index : llvm::reverse(l.grid))
-    if (index != contiguous && rows > 1) {
-      l.tiles[index] = clampTile(l, index, rows);
-      rows /= l.tiles[index];
-    }
-  int64_t points = 1;
-  for (int64_t index : l.grid)
-    points *= l.tiles[index];
-  l.warps = std::clamp<int64_t>(points / (32 * vector), 1, 8);
-}
-
 } // namespace kernelc::te

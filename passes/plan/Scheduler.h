@@ -102,8 +102,10 @@ private:
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
   /// Long code for each point (kPointwise): a point a thread.
   void schedulePoints(LaunchPlan &l);
-  /// Sums over segments that data bounds (kSegmented).
-  void scheduleSegments(LaunchPlan &l);
+
+  // SegmentPlan.cpp
+  /// Reductions of which all walk one index between bounds that data says. Whether l is of such.
+  bool scheduleSegments(LaunchPlan &l);
 
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits

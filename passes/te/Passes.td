@@ -532,15 +532,31 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     Keys are different, so that the order is the points' own within a row. Results of at most 32 rows need
     no order of points: each row asks all of them (`y[r] = sum[n, idx[n] == r](..)`).
 
-    *The first run (`few-rows`) stands before `te-thin-products`, because* what asks all points is split
-    like any long sum; *the second one right before `te-copy-inouts`, because* `te-simplify` would compute
-    keys again wherever they are read.
+    Where indices alone say where points go, a row asks the points that reach it, whatever the kind. Each
+    subscript is solved for the one of its indices that leaves fewest points to ask:
+
+        y[h + r] += c[h, r]      =>  y[r0] = init[r0] + sum over r with 0 <= r0 - r < H of c[r0 - r, r]
+        y[2 * h + r] += c[h, r]  =>  the same where (r0 - r) % 2 == 0, with h = (r0 - r) / 2
+
+    unless rows would ask more than twice as many points as there are.
+
+    Where a sort would take longer, a sum of f32 is exact instead: words of integers, a result's for each few
+    places of an f32's mantissa, to which points add theirs in any order:
+
+        words[r, place / 14] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
+        y[r] = f32(init[r] + sum over w of f64(words[r, w]) * 2^(14 w - 149))
+
+    That pays where points have few values each and rows are not many more than points.
+
+    *The first run (`owners`: rows that ask) stands before `te-reader-windows`, because* what asks points is a
+    sum like any other, whose conditions and residue classes later passes find; *the second one right before
+    `te-copy-inouts`, because* `te-simplify` would compute keys again wherever they are read.
 
     Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
-    a row's points are added up in a fixed order.
+    a row's points are added up in a fixed order, or exactly.
   }];
   let options = [
-    Option<"fewRows", "few-rows", "bool", "false", "only scatters into few rows">,
+    Option<"owners", "owners", "bool", "false", "only scatters whose rows can ask for their points">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
     ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

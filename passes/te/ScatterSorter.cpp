@@ -12,13 +12,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-constexpr int64_t kFewRows = 32; ///< for so many every point is asked by each
-
-bool ScatterSorter::hasFewRows() {
-  int64_t rows = knownMax(rows_, facts_);
-  return rows >= 0 && rows <= kFewRows;
-}
-
 /// A dim that is one subscript alone, and runs over all of it, is carried: the same for all rows.
 void ScatterSorter::shareOutDims() {
   AffineMap extents = op_.getExtents(), shape = op_.getShape();
@@ -201,9 +194,9 @@ Value ScatterSorter::startOf() {
   return isIdentity ? Value() : op_.getInit();
 }
 
-void ScatterSorter::replaceBy(ReduceOp sum) {
+void ScatterSorter::replaceBy(Operation *sum) {
   Operation *init = op_.getInit().getDefiningOp();
-  op_.replaceAllUsesWith(sum.getOperation());
+  op_.replaceAllUsesWith(sum);
   op_.erase();
   if (init && init->use_empty())
     init->erase();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One scatter whose order counts, on its way to sums over segments (te-sort-scatters). ScatterSorter.cpp has the points: their indices,
-// what the scatter's body says there; ScatterOrder.cpp sorts them, ScatterSums.cpp adds them up.
+// One scatter, on its way to statements without one (te-sort-scatters). ScatterSorter.cpp has the points: their indices, what the
+// scatter's body says there. ScatterOwners.cpp lets each row ask the points that may reach it; where data says which do,
+// ScatterOrder.cpp sorts them and ScatterSums.cpp adds them up, or ScatterExact.cpp adds them up in an order that is no matter.
 #pragma once
 
 #include "ir/te/TeShape.h"
@@ -12,17 +13,23 @@ namespace kernelc::te {
 
 inline constexpr int64_t kPointBits = 32; ///< of a key
 
-/// One scatter whose order counts, on its way to sums over segments.
 class ScatterSorter {
 public:
   ScatterSorter(ScatterOp op, const SizeFacts &facts) : b(op), op_(op), facts_(facts), symbols_(op.getExtents().getNumSymbols()) {
     shareOutDims();
   }
 
-  /// Few rows: each asks all points.
+  /// Few rows, where the order counts: each asks all points.
   bool hasFewRows();
+  /// Whether indices alone say where points go, and say from a row which points reach it: those are found, and are not many more than
+  /// there are.
+  bool findOwners();
+  /// Each row asks the points that findOwners has found, or all.
+  void askPoints();
+  /// Whether exact sums, which take more memory for each result and an atomic for each point, are over before a sort would be.
+  bool paysExactly();
+  void sumExactly();
   mlir::LogicalResult checkSizes();
-  void askAllPoints();
   void sortPoints();
 
 private:
@@ -69,7 +76,12 @@ private:
 
   /// What the sums go on from: null where that is the identity.
   mlir::Value startOf();
-  void replaceBy(ReduceOp sum);
+  void replaceBy(mlir::Operation *sum);
+
+  /// A point's value as a word of an exact sum: the mantissa in its place, and the word's number.
+  std::pair<mlir::Value, mlir::Value> wordOf(mlir::Value v, int64_t width);
+  /// What a word of an exact sum stands for, as f64.
+  mlir::Value numberOf(mlir::Value word, mlir::Value at, int64_t width);
 
   mlir::Value makeKeys();
   mlir::Value sortKeys();
@@ -97,6 +109,10 @@ private:
   unsigned symbols_;
   llvm::SmallVector<int64_t> carriedBy_;  ///< per dim of the domain, the dim of the result that it is; -1: of the key
   llvm::SmallVector<int64_t> carriedDim_; ///< per dim of the result, the dim of the domain that it is; -1: the key says
+  /// What findOwners has found, over the result's dims and then the domain's: per dim of the domain its value at a point that reaches
+  /// the row, null where every value may; and what must be 0 or more, or with `true` 0.
+  llvm::SmallVector<mlir::AffineExpr> solved_;
+  llvm::SmallVector<std::pair<mlir::AffineExpr, bool>> reaches_;
   mlir::AffineExpr points_, rows_;
 };
 

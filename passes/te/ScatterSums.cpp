@@ -158,41 +158,4 @@ void ScatterSorter::sortPoints() {
   sumShares(sorted, segments, shares, makeEnds(segments));
 }
 
-void ScatterSorter::askAllPoints() {
-  AffineMap shape = op_.getShape(), extents = op_.getExtents();
-  unsigned rank = shape.getNumResults();
-  SmallVector<AffineExpr> all(shape.getResults());
-  SmallVector<Attribute> names;
-  SmallVector<unsigned> asked; // dims of the domain that are reduced
-  for (unsigned r = 0; r < rank; ++r)
-    names.push_back(carriedDim_[r] < 0 ? Attribute(b.getStringAttr("r" + std::to_string(r))) : op_.getIndices()[carriedDim_[r]]);
-  for (unsigned d = 0; d < extents.getNumResults(); ++d)
-    if (carriedBy_[d] < 0) {
-      asked.push_back(d);
-      all.push_back(extents.getResult(d));
-      names.push_back(op_.getIndices()[d]);
-    }
-  auto sum = ReduceOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), op_.getKindAttr(), b.getArrayAttr(names),
-                              b.getI64IntegerAttr(rank), AffineMapAttr::get(over(all)), IntegerSetAttr(), startOf(), AffineMapAttr(),
-                              AffineMapAttr(), op_.getNameAttr());
-  fill(sum.getBody(), all.size(), [&](ValueRange at) {
-    SmallVector<Value> original(extents.getNumResults());
-    for (unsigned r = 0; r < rank; ++r)
-      if (carriedDim_[r] >= 0)
-        original[carriedDim_[r]] = at[r];
-    for (auto [n, d] : llvm::enumerate(asked))
-      original[d] = at[rank + n];
-    SmallVector<Value> roots = llvm::to_vector_of<Value>(op_.getYield().getValues());
-    llvm::append_range(roots, conditionRoots(true));
-    llvm::append_range(roots, conditionRoots(false));
-    IRMapping body = cloneBody(roots, original);
-    Value counts = both(conditionAt(original, body, true), conditionAt(original, body, false));
-    for (auto [r, s] : llvm::enumerate(op_.getSubscripts()))
-      if (carriedDim_[r] < 0)
-        counts = both(counts, compare(arith::CmpIPredicate::eq, body.lookupOrDefault(s), at[r]));
-    YieldOp::create(b, loc(), ValueRange{body.lookupOrDefault(op_.getValue())}, counts);
-  });
-  replaceBy(sum);
-}
-
 } // namespace kernelc::te

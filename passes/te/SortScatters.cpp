@@ -22,12 +22,15 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     div.resize(kernel.getNumSizes(), 1);
     max.resize(kernel.getNumSizes(), -1);
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
-      if (!op.hasOrder() || op.getAnyOrder())
+      if (op.isUnique())
         continue;
       ScatterSorter sorter(op, {div, max});
-      if (sorter.hasFewRows()) {
-        sorter.askAllPoints();
-      } else if (!fewRows) {
+      bool hasOrder = op.hasOrder() && !op.getAnyOrder();
+      if (sorter.findOwners() || (hasOrder && sorter.hasFewRows())) {
+        sorter.askPoints();
+      } else if (hasOrder && !owners && sorter.paysExactly()) {
+        sorter.sumExactly();
+      } else if (hasOrder && !owners) {
         if (failed(sorter.checkSizes()))
           return signalPassFailure();
         sorter.sortPoints();
