@@ -265,11 +265,12 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   bool isOver =
       Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
-  // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances.
-  l.rotate = given.where && !picksBlocks;
+  // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances; phases have different
+  // numbers of rounds, and follow each other.
+  l.rotate = (given.where && !picksBlocks) || !given.endedK.empty();
   // Tiles without a result end at once, so blocks take tiles as they become free (1.26 to 1.29 times as fast for a
-  // lower half, H200). Those of a phase without terms store as many zeros as the others store results.
-  l.persistent = !given.resultWhere || llvm::any_of(llvm::seq<unsigned>(0, dims.size()), [&](unsigned d) { return given.isPhase(d); });
+  // lower half, H200).
+  l.persistent = !given.resultWhere;
   // Also for schedules that ask for clusters: the last index of rows that has tiles for several blocks.
   auto hasSeveral = [&](unsigned d) { return extentMax(l, dims[d]) < 0 || extentMax(l, dims[d]) > l.tiles[dims[d]]; };
   auto walked = llvm::find_if(llvm::reverse(c.m), hasSeveral);
