@@ -14,8 +14,8 @@ using namespace te;
 
 namespace {
 
-/// What rows of a tensor copy's target are multiples of.
-constexpr int64_t kRowBytes = 16;
+/// Rows begin at whole sectors: memory that is written in part is read before.
+constexpr int64_t kSectorBytes = 32;
 
 /// Whether all that reads the product's results are statements, one of which reduces what it reads: it does not stand in the
 /// product's launch, which leaves the results in memory.
@@ -46,10 +46,9 @@ void layOut(ReduceOp product, const Contraction &c) {
   b.setInsertionPointAfter(product);
   Location loc = product.getLoc();
   ArrayRef<AffineExpr> extents = product.getExtents().getResults().take_front(rank);
-  // Rows begin at whole vectors.
   SmallVector<AffineExpr> rows = permuted(extents);
-  int64_t vector = kRowBytes / std::max(1u, product.getResult().getType().getElementTypeBitWidth() / 8);
-  rows.back() = simplifyAffineExpr(rows.back().ceilDiv(vector) * vector, 0, symbols);
+  int64_t sector = kSectorBytes / std::max(1u, product.getResult().getType().getElementTypeBitWidth() / 8);
+  rows.back() = simplifyAffineExpr(rows.back().ceilDiv(sector) * sector, 0, symbols);
   auto shape = AffineMap::get(0, symbols, rows, context);
   auto laid = ComputeOp::create(b, loc, product.getResult().getType(), b.getArrayAttr(product.getIndices().getValue().take_front(rank)),
                                 AffineMap::get(0, symbols, extents, context), IntegerSetAttr(), Value(),
