@@ -2,6 +2,7 @@
 // te-lay-batches: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 
 using namespace mlir;
@@ -17,14 +18,22 @@ namespace {
 /// Rows begin at whole sectors: memory that is written in part is read before.
 constexpr int64_t kSectorBytes = 32;
 
-/// Whether all that reads the product's results are statements, one of which reduces what it reads: it does not stand in the
-/// product's launch, which leaves the results in memory.
-bool isReduced(ReduceOp product) {
+/// Whether statements alone read the product's results, of which one reduces over a batch: it cannot stand in the product's launch, which
+/// leaves the results in memory.
+bool isReduced(ReduceOp product, const Contraction &c) {
   bool reduced = false;
   for (Operation *user : product.getResult().getUsers()) {
-    if (!isa<ReadOp>(user))
+    auto read = dyn_cast<ReadOp>(user);
+    if (!read)
       return false;
-    reduced |= isa<ReduceOp, CascadeOp>(user->getParentOp());
+    Operation *reader = read->getParentOp();
+    auto overReduced = [&](AffineExpr e) {
+      return llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+        std::optional<unsigned> d = findIndex(reader, operand.value());
+        return d && *d >= getNumParallel(reader) && e.isFunctionOfDim(operand.index());
+      });
+    };
+    reduced |= llvm::any_of(c.batch, [&](unsigned d) { return overReduced(read.getMapOrIdentity().getResult(d)); });
   }
   return reduced;
 }
@@ -74,10 +83,9 @@ void layOut(ReduceOp product, const Contraction &c) {
 struct TeLayBatchesPass : impl::TeLayBatchesBase<TeLayBatchesPass> {
   void runOnOperation() override {
     for (ReduceOp product : getOperation().getBlock().getOps<ReduceOp>()) {
-      if (product.getOutMap() || product.getInit() || !isReduced(product))
-        continue;
       std::optional<Contraction> c = findContraction(product);
-      if (c && llvm::is_contained(c->batch, product.getNumParallel() - 1))
+      if (c && !product.getOutMap() && !product.getInit() && llvm::is_contained(c->batch, product.getNumParallel() - 1) &&
+          isReduced(product, *c))
         layOut(product, *c);
     }
   }

@@ -149,9 +149,9 @@ def TeLayBatches : Pass<"te-lay-batches", "::kernelc::te::KernelOp"> {
     `p[h_low, w_low, n, o, h, w]` there, so that a tile's rows are contiguous and may leave by tensor copies.
     The statement keeps its indices; it gets an `out_map` and a `shape`, and its readers' maps follow.
 
-    Done where the last index of the results is a batch, and a reduction reads them: the product's launch leaves
-    them in memory then. What a launch returns lies as the kernel says, and pointwise readers stand in the
-    product's launch.
+    Done where the last index of the results is a batch, and a reduction goes over a batch: it does not stand in
+    the product's launch, which leaves the results in memory. What a launch returns lies as the kernel says, and
+    pointwise readers stand in the product's launch.
 
     *Runs after `te-reduce-in-tiles` and `te-repack`, before `te-plan`, because* a reduction that the product's tile
     holds, or parts of it, want the indices as they are, and the plan asks along which of them memory runs.
