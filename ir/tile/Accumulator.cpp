@@ -2,6 +2,10 @@
 #include "ir/tile/Accumulator.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "llvm/Support/MathExtras.h"
 
 namespace kernelc::tile {
 namespace {
@@ -139,6 +143,24 @@ Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, ll
 Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer,
                 llvm::ArrayRef<int64_t> k) {
   return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, bytes, outer, k)};
+}
+
+ColumnCut cutColumns(llvm::ArrayRef<int64_t> columns, int64_t part) {
+  constexpr int64_t kLeast = 16;
+  int64_t all = std::accumulate(columns.begin(), columns.end(), int64_t(1), std::multiplies<>());
+  ColumnCut best{columns.size() - 1, columns.back()};
+  int64_t fewest = all, inner = 1; // columns of one point
+  for (size_t index = columns.size(); index-- > 0; inner *= columns[index]) {
+    int64_t extent = std::gcd(std::max<int64_t>(1, part / inner), columns[index]);
+    if (inner * extent < kLeast) // both sides are whole parts
+      extent = std::min(columns[index], int64_t(llvm::divideCeil(kLeast, inner)));
+    int64_t own = all / columns[index] * extent;
+    if (columns[index] % extent == 0 && own < fewest) {
+      best = {index, extent};
+      fewest = own;
+    }
+  }
+  return best;
 }
 
 AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, int64_t bytes, const RowOrder &rows) {

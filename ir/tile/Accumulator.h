@@ -66,6 +66,14 @@ inline RowOrder rowsAlong() { return {1, {{0, 2, 2}, {0, 16, 2}, {0, 4, 2}}, {{0
 AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {},
                                   const RowOrder &rows = {});
 
+/// The index among `columns`, slowest first, along which an epilogue is cut into parts of about `part` columns, and how many of its
+/// points a part has: those of the fewest columns, but 16. Threads have registers of all of them.
+struct ColumnCut {
+  size_t index;
+  int64_t extent;
+};
+ColumnCut cutColumns(llvm::ArrayRef<int64_t> columns, int64_t part);
+
 /// The first operand of wgmma in registers (PTX ISA, "register fragments for
 /// wgmma.mma_async"), elements of `bytes`, over the linear rows 'm' and the reduced
 /// elements 'k' of a product of m × n: four words of k for each instruction, instructions

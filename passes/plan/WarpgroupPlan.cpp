@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ir/te/TeShape.h"
+#include "ir/tile/Accumulator.h"
 #include "passes/index/Strides.h"
 #include "passes/index/TileCondition.h"
 #include "support/TargetRates.h"
@@ -236,9 +237,10 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
   int64_t boxes = std::accumulate(reads.begin(), reads.end(), w.stored.boxes);
   // Barriers, and what tiles of shared memory are rounded up to.
   int64_t beside = 2048 + 1024 * std::max<int64_t>(0, int64_t(reads.size()) - 1);
+  SmallVector<int64_t> columns = llvm::map_to_vector(c.n, [&](unsigned d) { return l.tiles[dims[d]]; });
   auto stagesBeside = [&](int64_t part) {
-    part = std::min(row, part);
-    int64_t slots = std::min<int64_t>(2, row / part) * l.pingpong, points = bm * (bn / row * part);
+    tile::ColumnCut cut = tile::cutColumns(columns, part);
+    int64_t parts = columns[cut.index] / cut.extent, slots = std::min<int64_t>(2, parts) * l.pingpong, points = bm * (bn / parts);
     return (target_.maxSharedPerBlock - beside - merged - points * (slots * boxes + w.stored.turned)) / stageBytes;
   };
   while (row % std::min(row, l.part))

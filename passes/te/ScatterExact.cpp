@@ -115,13 +115,12 @@ void ScatterSorter::sumExactly() {
     YieldOp::create(b, loc(), values, yield.getCondition());
     yield.erase();
   }
-  auto sum = ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()),
-                              CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr(all), b.getI64IntegerAttr(rank),
-                              AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
-                              named("_sum"));
-  fill(sum.getBody(), rank + 1, [&](ValueRange at) {
-    YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value());
-  });
+  auto sum =
+      ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
+                       b.getStrArrayAttr(all), b.getI64IntegerAttr(rank), AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(),
+                       AffineMapAttr(), AffineMapAttr(), named("_sum"));
+  fill(sum.getBody(), rank + 1,
+       [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value()); });
   Value start = startOf();
   auto rounded = ComputeOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), b.getStrArrayAttr(results),
                                    over(op_.getShape().getResults()), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),

@@ -10,8 +10,6 @@
 #include "passes/tile/Box.h"
 #include "passes/tile/ColumnParts.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace kernelc {
@@ -57,11 +55,12 @@ public:
     if (!dot_ || dot_.getN().empty())
       return;
     // All are cut along one column index: they have the same parts. Registers of every thread run along it.
-    parts_.dim = lastStored();
-    int64_t extent = dot_.getResult().getType().getDimSize(parts_.dim);
-    parts_.extent =
-        std::max(std::gcd<int64_t, int64_t>(func_.getPart(), extent), std::min<int64_t>(16, extent)); // both sides are whole parts
-    parts_.count = extent / parts_.extent;
+    SmallVector<int64_t> stored = storedColumns(), extents;
+    for (int64_t d : stored)
+      extents.push_back(dot_.getResult().getType().getDimSize(d));
+    ColumnCut chosen = cutColumns(extents, func_.getPart());
+    int64_t extent = extents[chosen.index];
+    parts_ = {stored[chosen.index], chosen.extent, extent / chosen.extent};
     func_.walk([&](StoreOp store) {
       llvm::SmallPtrSet<Operation *, 16> seen;
       if (isStageable(store) && isBox(store))
@@ -86,18 +85,16 @@ public:
 private:
   static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
 
-  /// The product's last column index, or where a store's results have been reduced over that (windows within the tile), the last that they
-  /// have.
-  int64_t lastStored() {
-    int64_t last = dot_.getN().back();
+  /// The product's column indices, but for those that a store's results have been reduced over (windows within the tile).
+  SmallVector<int64_t> storedColumns() {
+    SmallVector<int64_t> stored(dot_.getN());
     func_.walk([&](StoreOp store) {
       llvm::SmallPtrSet<Operation *, 16> seen;
       auto isKept = [&](int64_t d) { return typeOf(store).getDimSize(d) > 1; };
-      auto kept = llvm::find_if(llvm::reverse(dot_.getN()), isKept);
-      if (kept != dot_.getN().rend() && !isKept(last) && findProduct(store.getValue(), seen))
-        last = *kept;
+      if (llvm::any_of(stored, isKept) && findProduct(store.getValue(), seen))
+        llvm::erase_if(stored, [&](int64_t d) { return !isKept(d); });
     });
-    return last;
+    return stored;
   }
 
   /// Whether `v` is computed from the product, beside it, and has all of its columns.
@@ -247,7 +244,7 @@ private:
     DotWaitOp wait = findProduct(store.getValue(), seen);
     if (!wait || wait->getBlock() != store->getBlock())
       return false;
-    if (parts_.dim != dim && dot_.getM().back() != dim)
+    if (!llvm::is_contained(dot_.getN(), dim) && dot_.getM().back() != dim)
       return false;
     RankedTensorType type = typeOf(store);
     int64_t bytes = type.getElementTypeBitWidth() / 8, columns = type.getDimSize(parts_.dim);
