@@ -111,8 +111,12 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     }
   int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
   for (int64_t index : llvm::reverse(inner)) {
-    l.tiles[index] = clampTile(l, index, room);
-    room = std::max<int64_t>(1, room / l.tiles[index]);
+    // Rounds of which the last has little to do are shorter: of 5 terms two and not four at a time.
+    int64_t tile = clampTile(l, index, room), max = extentMax(l, index);
+    while (tile < max && int64_t(llvm::alignTo(uint64_t(max), uint64_t(tile))) * 4 > max * 5)
+      tile /= 2;
+    l.tiles[index] = tile;
+    room = std::max<int64_t>(1, room / tile);
   }
   return true;
 }

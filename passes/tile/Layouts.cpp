@@ -122,25 +122,24 @@ private:
   }
 
   Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced) {
+    auto isReduced = [&](int64_t d) { return llvm::is_contained(reduced, d); };
+    int64_t keptExtent = 1;
+    for (auto [d, extent] : llvm::enumerate(shape))
+      keptExtent *= isReduced(d) ? 1 : extent;
     SmallVector<int64_t> order;
     if (contiguous >= 0)
       order.push_back(contiguous);
     for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d)
       if (d != contiguous)
         order.push_back(d);
+    // Where every thread has results of its own, it has all their terms: nothing is left to combine.
+    if (!reduced.empty() && !isReduced(contiguous) && keptExtent >= 32 * int64_t(func_.getWarps()))
+      std::stable_partition(order.begin(), order.end(), [&](int64_t d) { return !isReduced(d); });
     // A warp of its own per kept row makes reductions a matter of shuffles.
     SmallVector<int64_t> warpOrder;
-    int64_t keptExtent = 1;
-    for (int64_t d : order)
-      if (!llvm::is_contained(reduced, d))
-        keptExtent *= shape[d];
-    if (!reduced.empty() && keptExtent >= int64_t(func_.getWarps()) && llvm::is_contained(reduced, contiguous)) {
-      for (int64_t d : order)
-        if (!llvm::is_contained(reduced, d))
-          warpOrder.push_back(d);
-      for (int64_t d : order)
-        if (llvm::is_contained(reduced, d))
-          warpOrder.push_back(d);
+    if (!reduced.empty() && keptExtent >= int64_t(func_.getWarps()) && isReduced(contiguous)) {
+      warpOrder = order;
+      std::stable_partition(warpOrder.begin(), warpOrder.end(), [&](int64_t d) { return !isReduced(d); });
     }
     return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
   }
