@@ -332,38 +332,114 @@ std::optional<size_t> findTestOfSums(const std::string &line) {
   return isNanTest(absl::string_view(line).substr(equals + 3, end - equals - 3)) ? std::optional(equals + 3) : std::nullopt;
 }
 
-} // namespace
+/// A text on the way to its mutants, line by line.
+class MutantWriter {
+public:
+  explicit MutantWriter(absl::string_view text) : lines_(absl::StrSplit(text, '\n')), marks_(text) {}
 
-Mutants mutantsOf(absl::string_view text) {
-  std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  LineMarks marks(text);
-  Mutants mutants;
-  std::vector<std::pair<size_t, std::string>> spoils; // lines, and what stands behind them
-  std::vector<size_t> testsOfSums, unwritten;
-  bool deviceOnly = false, inKernel = false;
-  // Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
-  auto spoil = [&](const std::vector<size_t> &blocks, size_t number) {
+  Mutants write() {
+    bool deviceOnly = false, inKernel = false;
+    for (size_t i = 0; i < lines_.size(); i++) {
+      const std::string line = lines_[i];
+      if (absl::StartsWith(line, "#ifndef KC_HOST"))
+        deviceOnly = true;
+      if (absl::StartsWith(line, "#e"))
+        deviceOnly = false;
+      inKernel = (inKernel || absl::StrContains(line, "__global__")) && !absl::StartsWith(line, "}");
+      if (!deviceOnly && inKernel && !absl::StrContains(line, "__global__"))
+        takeLine(i, line);
+    }
+    finish();
+    return std::move(mutants_);
+  }
+
+private:
+  /// `line` as it was: what is put into it moves what stands behind.
+  void takeLine(size_t i, const std::string &line) {
+    if (findTestOfSums(line))
+      testsOfSums_.push_back(i);
+    if (!declaredFloats(line).empty())
+      unwritten_.push_back(i);
+    for (const char *call : kSynchronising)
+      if (size_t at = line.find(call); at != std::string::npos) {
+        add(i, at, statementEnd(line, at), false);
+        break;
+      }
+    // Masks: `const bool name = ...;` and `if (...)`, made true.
+    if (size_t at = line.find("const bool "); at != std::string::npos)
+      addNamedMask(i, line, at);
+    else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{"))
+      addBlockMask(i, line, at);
+  }
+
+  /// `const bool NAME = CONDITION;` at `at` of line i.
+  void addNamedMask(size_t i, const std::string &line, size_t at) {
+    size_t equals = line.find(" = ", at), end = line.rfind(';');
+    if (equals == std::string::npos || end == std::string::npos || end < equals || isNanTest(line.substr(equals + 3, end - equals - 3)))
+      return;
+    std::string name = line.substr(at + 11, equals - at - 11);
+    std::vector<size_t> blocks = blocksGuardedBy(lines_, i, name);
+    auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
+      return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines_, block); });
+    };
+    bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
+         onlyRegisters = spoil(blocks, mutants_.all.size());
+    bool isShortCut = allHold(isLastRound) || allHold(writesUnderMasks);
+    if (blocks.empty()) {
+      blocks = roundsCountedBy(lines_, i, name);
+      isShortCut = !blocks.empty();
+    }
+    Mutant &m = add(i, equals + 3, end, true);
+    if (isShortCut)
+      for (size_t block : blocks)
+        m.shortCuts.emplace_back(int(block) + 1, int(blockEnd(lines_, block)));
+    m.onlySynchronises = onlySynchronises;
+    m.onlyCopies = onlyCopies;
+    m.onlyRegisters = onlyRegisters;
+  }
+
+  /// `if (CONDITION) {` at `at` of line i.
+  void addBlockMask(size_t i, const std::string &line, size_t at) {
+    size_t close = line.rfind(')');
+    if (close == std::string::npos || close <= at + 4)
+      return;
+    bool onlySynchronises = holdsOnlySynchronisation(lines_, i), onlyCopies = holdsOnlyCopies(lines_, i),
+         onlyRegisters = spoil({i}, mutants_.all.size()),
+         onlyInside = writesOnlyInside(lines_, i) || writesUnderMasks(lines_, i) || isLastRound(lines_, i); // before its own lines change
+    bool addsZero = addsNothing(lines_, i);
+    Mutant &m = add(i, at + 4, close, true);
+    m.addsNothing = addsZero;
+    if (onlyInside)
+      m.shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines_, i)));
+    m.onlyRegisters = onlyRegisters;
+    m.onlySynchronises = onlySynchronises;
+    m.onlyCopies = onlyCopies;
+  }
+
+  /// Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
+  bool spoil(const std::vector<size_t> &blocks, size_t number) {
     std::vector<size_t> set;
-    if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return findRegisters(lines, block, set); }))
+    if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return findRegisters(lines_, block, set); }))
       return false;
     for (size_t line : set)
-      spoils.push_back({line, absl::StrCat(" kce_spoil(", number, ", kce_held", number, ", ", targetOf(lines[line]).second, ");")});
+      spoils_.push_back({line, absl::StrCat(" kce_spoil(", number, ", kce_held", number, ", ", targetOf(lines_[line]).second, ");")});
     return true;
-  };
-  // Puts a switch around [from, to) of the line.
-  auto add = [&](size_t index, size_t from, size_t to, bool mask) {
-    std::string &line = lines[index], old = line.substr(from, to - from);
-    size_t number = mutants.all.size();
+  }
+
+  /// Puts a switch around [from, to) of the line.
+  Mutant &add(size_t index, size_t from, size_t to, bool mask) {
+    std::string &line = lines_[index], old = line.substr(from, to - from);
+    size_t number = mutants_.all.size();
     Mutant m;
-    m.where = locateLine(marks, int(index) + 1);
+    m.where = locateLine(marks_, int(index) + 1);
     m.mask = mask;
     m.removed = std::string(absl::StripAsciiWhitespace(old));
-    mutants.all.push_back(std::move(m));
+    mutants_.all.push_back(std::move(m));
     std::string with = absl::StrCat("{ if (kce_kept(", number, ")) { ", old, " } }");
     if (mask) {
       // The condition's own outcome stays known as kce_held<number>.
       std::string held = absl::StrCat("kce_held", number), declared = absl::StrCat("bool ", held, " = (", old, "); ");
-      std::string beyond = beyondStartOf(lines, index);
+      std::string beyond = beyondStartOf(lines_, index);
       with = absl::StrCat("kce_forced(", number, ") || ",
                           beyond.empty() ? absl::StrCat("kce_mask(", number, ", ", held, ")")
                                          : absl::StrCat("(kce_mask(", number, ", ", held, " || ", beyond, ") && ", held, ")"));
@@ -373,76 +449,31 @@ Mutants mutantsOf(absl::string_view text) {
         with = declared + with;
     }
     line.replace(from, to - from, with);
-  };
-  for (size_t i = 0; i < lines.size(); i++) {
-    const std::string line = lines[i];
-    if (absl::StartsWith(line, "#ifndef KC_HOST"))
-      deviceOnly = true;
-    if (absl::StartsWith(line, "#e"))
-      deviceOnly = false;
-    inKernel = (inKernel || absl::StrContains(line, "__global__")) && !absl::StartsWith(line, "}");
-    if (deviceOnly || !inKernel || absl::StrContains(line, "__global__"))
-      continue;
-    if (findTestOfSums(line))
-      testsOfSums.push_back(i);
-    if (!declaredFloats(line).empty())
-      unwritten.push_back(i);
-    for (const char *call : kSynchronising)
-      if (size_t at = line.find(call); at != std::string::npos) {
-        add(i, at, statementEnd(line, at), false);
-        break;
-      }
-    // Masks: `const bool name = ...;` and `if (...)`, made true.
-    if (size_t at = line.find("const bool "); at != std::string::npos) {
-      size_t equals = line.find(" = ", at), end = line.rfind(';');
-      if (equals != std::string::npos && end != std::string::npos && end > equals &&
-          !isNanTest(line.substr(equals + 3, end - equals - 3))) {
-        std::vector<size_t> blocks = blocksGuardedBy(lines, i, line.substr(at + 11, equals - at - 11));
-        auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
-          return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines, block); });
-        };
-        bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
-             onlyRegisters = spoil(blocks, mutants.all.size());
-        bool isShortCut = allHold(isLastRound) || allHold(writesUnderMasks);
-        if (blocks.empty()) {
-          blocks = roundsCountedBy(lines, i, line.substr(at + 11, equals - at - 11));
-          isShortCut = !blocks.empty();
-        }
-        add(i, equals + 3, end, true);
-        if (isShortCut)
-          for (size_t block : blocks)
-            mutants.all.back().shortCuts.emplace_back(int(block) + 1, int(blockEnd(lines, block)));
-        mutants.all.back().onlySynchronises = onlySynchronises;
-        mutants.all.back().onlyCopies = onlyCopies;
-        mutants.all.back().onlyRegisters = onlyRegisters;
-      }
-    } else if (size_t at = line.find("if ("); at != std::string::npos && absl::EndsWith(line, "{")) {
-      size_t close = line.rfind(')');
-      if (close != std::string::npos && close > at + 4) {
-        bool onlySynchronises = holdsOnlySynchronisation(lines, i), onlyCopies = holdsOnlyCopies(lines, i),
-             onlyRegisters = spoil({i}, mutants.all.size()),
-             onlyInside = writesOnlyInside(lines, i) || writesUnderMasks(lines, i) || isLastRound(lines, i); // before its own lines change
-        bool addsZero = addsNothing(lines, i);
-        add(i, at + 4, close, true);
-        mutants.all.back().addsNothing = addsZero;
-        if (onlyInside)
-          mutants.all.back().shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines, i)));
-        mutants.all.back().onlyRegisters = onlyRegisters;
-        mutants.all.back().onlySynchronises = onlySynchronises;
-        mutants.all.back().onlyCopies = onlyCopies;
-      }
-    }
+    return mutants_.all.back();
   }
-  for (const auto &[line, call] : spoils)
-    lines[line].insert(targetOf(lines[line]).first, call);
-  for (size_t i : unwritten) // what is read of them before it is written is a NaN, not what the stack happens to hold
-    absl::StrAppend(&lines[i], " for (float &kce_float : ", std::string(declaredFloats(lines[i])),
-                    ") kce_float = __int_as_float(0x7fffffff);");
-  mutants.sumsAgain = !testsOfSums.empty();
-  for (size_t i : testsOfSums)
-    lines[i].insert(*findTestOfSums(lines[i]), absl::StrCat("!kce_forced(", mutants.all.size(), ") && "));
-  mutants.text = absl::StrJoin(lines, "\n");
-  return mutants;
-}
+
+  /// What is said of lines that had to stay as they were for all others to be understood.
+  void finish() {
+    for (const auto &[line, call] : spoils_)
+      lines_[line].insert(targetOf(lines_[line]).first, call);
+    for (size_t i : unwritten_) // what is read of them before it is written is a NaN, not what the stack happens to hold
+      absl::StrAppend(&lines_[i], " for (float &kce_float : ", std::string(declaredFloats(lines_[i])),
+                      ") kce_float = __int_as_float(0x7fffffff);");
+    mutants_.sumsAgain = !testsOfSums_.empty();
+    for (size_t i : testsOfSums_)
+      lines_[i].insert(*findTestOfSums(lines_[i]), absl::StrCat("!kce_forced(", mutants_.all.size(), ") && "));
+    mutants_.text = absl::StrJoin(lines_, "\n");
+  }
+
+  std::vector<std::string> lines_;
+  LineMarks marks_;
+  Mutants mutants_;
+  std::vector<std::pair<size_t, std::string>> spoils_; ///< lines, and what stands behind them
+  std::vector<size_t> testsOfSums_, unwritten_;
+};
+
+} // namespace
+
+Mutants mutantsOf(absl::string_view text) { return MutantWriter(text).write(); }
 
 } // namespace kernelc::emulator

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/LoopNest.h"
-#include "reference/ScatterEmitter.h"
+#include "reference/StepUnits.h"
 
 using namespace mlir;
 
@@ -21,39 +21,25 @@ public:
 
   absl::Status run(Value begin, Value end, Step &step) {
     unsigned parallel = op_.getNumParallel();
-    SmallVector<Value> from, to, counts;
-    SmallVector<unsigned> units;
-    for (unsigned d = 0; d < parallel; ++d) {
-      from.push_back(env_.word(step.window + 2 * int(d)));
-      to.push_back(env_.word(step.window + 2 * int(d) + 1));
-      if (scan_ && d == scan_->along)
-        continue;
-      units.push_back(d);
-      step.units.push_back({int(d), 1});
-      counts.push_back(arith::SubIOp::create(env_.entry, to[d], from[d]));
-    }
+    for (unsigned d = 0; d < parallel; ++d)
+      if (!scan_ || d != scan_->along)
+        step.units.push_back({int(d), 1});
+    StepWindow window = loadWindow(env_, step);
+    SmallVector<Value> counts = countUnits(env_.entry, step, window);
     emitFor(b_, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
       SmallVector<Value> dims(op_.getNumDims(), zero_);
-      for (size_t i = units.size(); i-- > 0;) { // the last moves fastest
-        Value at = i ? Value(arith::RemUIOp::create(b_, unit, counts[i])) : unit;
-        unit = i ? Value(arith::DivUIOp::create(b_, unit, counts[i])) : unit;
-        dims[units[i]] = arith::AddIOp::create(b_, at, from[units[i]]);
-      }
+      for (auto [of, at] : llvm::zip(step.units, delineariseUnit(b_, unit, counts)))
+        dims[of.dim] = arith::AddIOp::create(b_, at, window.lower[of.dim]);
       if (scan_)
-        scanRow(dims, from[scan_->along], to[scan_->along]);
+        scanRow(dims, window.lower[scan_->along], window.upper[scan_->along]);
       else
         foldPoint(dims);
       return {};
     });
-    return status_;
+    return failure_.status();
   }
 
 private:
-  bool keep(const absl::Status &s) {
-    if (status_.ok())
-      status_ = s;
-    return s.ok();
-  }
   Value noError(Type type) { return type.isInteger(1) ? constInt(b_, type, 0) : constFloat(b_, b_.getF64Type(), 0); }
 
   /// A component of a state on its way. A monoid's may be combined in any groups, whose roundings have the size of the largest
@@ -101,7 +87,7 @@ private:
     SmallVector<Component> state;
     for (Attribute a : op_.getIdentity()) {
       auto s = ScalarEmitter(b_, env_).constant(cast<TypedAttr>(a), op_);
-      if (!keep(s.status()))
+      if (!failure_.keep(s.status()))
         return {};
       state.push_back({*s, constFloat(b_, b_.getF64Type(), 0)});
     }
@@ -114,13 +100,13 @@ private:
     ScalarEmitter body(b_, env_);
     for (unsigned d = 0; d < op_.getNumDims(); ++d)
       body.bind(op_.getBlock().getArgument(d), {dims[d]});
-    if (!status_.ok() || !keep(body.emit(op_.getBlock())))
+    if (!failure_.isEmpty() || !failure_.keep(body.emit(op_.getBlock())))
       return unchanged;
     te::YieldOp yield = op_.getYield();
     Scalar condition;
     if (yield.getCondition()) {
       auto c = body.lookup(yield.getCondition());
-      if (!keep(c.status()))
+      if (!failure_.keep(c.status()))
         return unchanged;
       condition = *c;
     }
@@ -134,18 +120,18 @@ private:
     Value bad = condition.bad;
     for (auto [k, v] : llvm::enumerate(yield.getValues())) {
       auto value = body.lookup(v);
-      if (!keep(value.status()))
+      if (!failure_.keep(value.status()))
         return unchanged;
       bad = orMaybe(b_, bad, value->bad);
       step.bind(combine.getArgument(n - first + unsigned(k)), {value->v, value->e});
     }
     reportBad(b_, env_, number_, bad, condition.v);
-    if (!keep(step.emit(combine)))
+    if (!failure_.keep(step.emit(combine)))
       return unchanged;
     SmallVector<Component> next;
     for (auto [k, v] : llvm::enumerate(op_.getCombined().getValues())) {
       auto value = step.lookup(v);
-      if (!keep(value.status()))
+      if (!failure_.keep(value.status()))
         return unchanged;
       Scalar s = *value;
       if (condition.v) {
@@ -182,11 +168,11 @@ private:
       dims.push_back(zero_);
     }
     SmallVector<Value> first = start();
-    if (!status_.ok())
+    if (!failure_.isEmpty())
       return;
     LoopNest nest(b_, op_.getCondition() ? *op_.getCondition() : IntegerSet(), env_.sizes());
     SmallVector<Value> state = nest.emit(loops, dims, first, [&](ValueRange before) { return take(before, dims); });
-    if (status_.ok())
+    if (failure_.isEmpty())
       store(dims, state);
   }
 
@@ -204,7 +190,7 @@ private:
     Value length = env_.sizeExpr(op_.getExtents().getResult(scan_->along));
     Value rounds = scan_->reverse ? Value(arith::SubIOp::create(b_, length, from)) : to;
     SmallVector<Value> first = start();
-    if (!status_.ok())
+    if (!failure_.isEmpty())
       return;
     emitFor(b_, zero_, rounds, {}, first, [&](Value round, ValueRange before) -> SmallVector<Value> {
       Value last = arith::SubIOp::create(b_, length, constI64(b_, 1));
@@ -218,7 +204,7 @@ private:
       Value isWanted = scan_->reverse ? arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, k, to)
                                       : arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, k, from);
       emitIf(b_, isWanted, {}, [&] {
-        if (status_.ok())
+        if (failure_.isEmpty())
           store(dims, scan_->exclusive ? llvm::to_vector(before) : after);
         return SmallVector<Value>();
       });
@@ -232,7 +218,7 @@ private:
   int out_, number_;
   std::optional<te::Scan> scan_;
   Value zero_;
-  absl::Status status_;
+  FirstFailure failure_;
 };
 
 } // namespace

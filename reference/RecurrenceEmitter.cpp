@@ -4,7 +4,7 @@
 #include "reference/Combine.h"
 #include "reference/ErrorRules.h"
 #include "reference/LoopNest.h"
-#include "reference/ScatterEmitter.h"
+#include "reference/StepUnits.h"
 
 using namespace mlir;
 
@@ -18,19 +18,14 @@ public:
 
   absl::Status run(Value begin, Value end, Step &step) {
     unsigned free = op_.getFree();
-    SmallVector<Value> from, counts;
-    for (unsigned d = 0; d < free; ++d) {
-      from.push_back(env_.word(step.window + 2 * int(d)));
+    for (unsigned d = 0; d < free; ++d)
       step.units.push_back({int(d), 1});
-      counts.push_back(arith::SubIOp::create(env_.entry, env_.word(step.window + 2 * int(d) + 1), from[d]));
-    }
+    StepWindow window = loadWindow(env_, step);
+    SmallVector<Value> counts = countUnits(env_.entry, step, window);
     emitFor(b_, begin, end, {}, {}, [&](Value unit, ValueRange) -> SmallVector<Value> {
       SmallVector<Value> dims(op_.getNumDims(), zero_);
-      for (unsigned d = free; d-- > 0;) { // the last moves fastest
-        Value at = d ? Value(arith::RemUIOp::create(b_, unit, counts[d])) : unit;
-        unit = d ? Value(arith::DivUIOp::create(b_, unit, counts[d])) : unit;
-        dims[d] = arith::AddIOp::create(b_, at, from[d]);
-      }
+      for (auto [d, at] : llvm::enumerate(delineariseUnit(b_, unit, counts)))
+        dims[d] = arith::AddIOp::create(b_, at, window.lower[d]);
       LoopNest nest(b_, op_.getCondition() ? *op_.getCondition() : IntegerSet(), env_.sizes());
       nest.emit(loopsOf(llvm::to_vector(llvm::seq(free, op_.getNumParallel()))), dims, {}, [&](ValueRange) -> SmallVector<Value> {
         definePoint(dims);
@@ -38,16 +33,10 @@ public:
       });
       return {};
     });
-    return status_;
+    return failure_.status();
   }
 
 private:
-  bool keep(const absl::Status &s) {
-    if (status_.ok())
-      status_ = s;
-    return s.ok();
-  }
-
   SmallVector<LoopDim> loopsOf(ArrayRef<unsigned> dims) {
     return llvm::map_to_vector(dims, [&](unsigned d) { return LoopDim{d, zero_, env_.sizeExpr(op_.getExtents().getResult(d)), {}}; });
   }
@@ -59,7 +48,7 @@ private:
       body.bind(block.getArgument(d), {dims[d]});
     for (auto [k, v] : llvm::enumerate(values))
       body.bind(block.getArgument(op_.getNumDims() + unsigned(k)), v);
-    if (!status_.ok() || !keep(body.emit(block)))
+    if (!failure_.isEmpty() || !failure_.keep(body.emit(block)))
       return std::nullopt;
     return body;
   }
@@ -73,31 +62,21 @@ private:
       std::optional<ScalarEmitter> body = scalarsAt(op_.getTerms()[k].front(), dims, {});
       if (!body)
         return llvm::to_vector(before);
-      auto value = body->lookup(yield.getValues()[0]);
-      if (!keep(value.status()))
-        return llvm::to_vector(before);
-      Term term{*value};
-      if (yield.getCondition()) {
-        auto condition = body->lookup(yield.getCondition());
-        if (!keep(condition.status()))
-          return llvm::to_vector(before);
-        term.condition = *condition;
-      }
-      reportBad(b_, env_, number_, orMaybe(b_, value->bad, term.condition.bad), term.condition.v);
-      return acc.add(b_, llvm::to_vector(before), term);
+      std::optional<Term> term = findTerm(b_, env_, *body, yield, number_, failure_);
+      return term ? acc.add(b_, llvm::to_vector(before), *term) : llvm::to_vector(before);
     });
     return acc.finish(b_, state);
   }
 
   void definePoint(ArrayRef<Value> dims) {
     SmallVector<Scalar> reduced;
-    for (unsigned k = 0; k < op_.getNumTerms() && status_.ok(); ++k)
+    for (unsigned k = 0; k < op_.getNumTerms() && failure_.isEmpty(); ++k)
       reduced.push_back(reduce(k, llvm::to_vector(dims)));
-    std::optional<ScalarEmitter> body = status_.ok() ? scalarsAt(op_.getBlock(), dims, reduced) : std::nullopt;
+    std::optional<ScalarEmitter> body = failure_.isEmpty() ? scalarsAt(op_.getBlock(), dims, reduced) : std::nullopt;
     if (!body)
       return;
     auto value = body->lookup(op_.getYield().getValues()[0]);
-    if (!keep(value.status()))
+    if (!failure_.keep(value.status()))
       return;
     reportBad(b_, env_, number_, value->bad, {});
     SmallVector<Value> at;
@@ -111,7 +90,7 @@ private:
   te::RecurrenceOp op_;
   int out_, number_;
   Value zero_;
-  absl::Status status_;
+  FirstFailure failure_;
 };
 
 } // namespace

@@ -4,26 +4,11 @@
 #include "reference/Combine.h"
 #include "reference/ErrorRules.h"
 #include "reference/LoopNest.h"
+#include "reference/StepUnits.h"
 
 using namespace mlir;
 
 namespace kernelc::reference {
-
-void reportBad(Builder &b, FunctionEnv &env, int number, Value bad, Value condition) {
-  if (!bad)
-    return;
-  if (condition) {
-    Value both[] = {bad, condition};
-    unifyLanes(b, both);
-    bad = arith::AndIOp::create(b, both[0], both[1]);
-  }
-  if (lanesOf(bad) > 1)
-    bad = callIntrinsic(b, "llvm.vector.reduce.or", b.getI1Type(), bad);
-  emitIf(b, bad, {}, [&] {
-    LLVM::StoreOp::create(b, constI64(b, number + 1), env.context);
-    return SmallVector<Value>();
-  });
-}
 
 namespace {
 

@@ -6,10 +6,6 @@
 
 namespace kernelc::reference {
 
-/// Says to the runner that step `number` met an index outside its tensor where `bad` holds (null: nowhere) and
-/// `condition` (null: always).
-void reportBad(Builder &b, FunctionEnv &env, int number, Value bad, Value condition);
-
 /// The body of the function of a step with one unit.
 absl::Status emitScatter(Builder &b, FunctionEnv &env, te::ScatterOp op, int out, int number, Step &step);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace kernelc::reference {
 namespace {
@@ -65,93 +66,120 @@ Interval evaluate(const SizeExpr &e, absl::Span<const int64_t> sizes, const std:
   return stack.empty() ? Interval{} : stack.back();
 }
 
+/// What is needed so far of each slot's memory, which slots may share: one box around all demands.
+class Demands {
+public:
+  Demands(const Program &program, const SizeEnv &env) : program_(program), need_(program.slots.size()) {
+    for (const Slot &s : program.slots) {
+      Box &box = whole_.emplace_back();
+      for (const SizeExpr &d : s.dims) {
+        box.lower.push_back(0);
+        box.upper.push_back(std::max<int64_t>(d.evaluate(env), 0));
+      }
+    }
+  }
+
+  /// All of a slot.
+  const Box &whole(int slot) const { return whole_[slot]; }
+  /// Null where nothing is needed.
+  const Box *find(int slot) const {
+    const std::optional<Box> &box = need_[root(slot)];
+    return box ? &*box : nullptr;
+  }
+  void add(int slot, const Box &box) {
+    std::optional<Box> &need = need_[root(slot)];
+    if (!need) {
+      need = box;
+      return;
+    }
+    for (size_t d = 0; d < box.lower.size(); ++d) {
+      need->lower[d] = std::min(need->lower[d], box.lower[d]);
+      need->upper[d] = std::max(need->upper[d], box.upper[d]);
+    }
+  }
+  /// Of every slot what is needed of it, or an empty box.
+  std::vector<Box> takeAll() const {
+    std::vector<Box> all;
+    for (size_t s = 0; s < program_.slots.size(); ++s) {
+      const Box *needed = find(int(s));
+      Box &box = all.emplace_back(needed ? *needed : whole_[s]);
+      if (!needed)
+        box.upper = box.lower;
+    }
+    return all;
+  }
+
+private:
+  int root(int slot) const {
+    while (program_.slots[slot].sharesWith >= 0)
+      slot = program_.slots[slot].sharesWith;
+    return slot;
+  }
+
+  const Program &program_;
+  std::vector<Box> whole_;
+  std::vector<std::optional<Box>> need_; ///< of slots that share with no other
+};
+
+/// The values that the loop dims of `step` take where `out` (null: nothing) is needed of its result.
+std::vector<Interval> rangesOf(const Step &step, const Box *out, const SizeEnv &env) {
+  std::vector<Interval> dims;
+  for (size_t d = 0; d < step.extents.size(); ++d) {
+    int64_t lower = 0, upper = std::max<int64_t>(step.extents[d].evaluate(env), 0);
+    for (size_t r = 0; r < step.outDims.size() && out; ++r)
+      if (step.outDims[r] == int(d)) {
+        lower = std::max(lower, out->lower[r]);
+        upper = std::min(upper, out->upper[r]);
+      }
+    dims.push_back({lower, (out ? std::max(lower, upper) : lower) - 1});
+  }
+  return dims;
+}
+
+/// What `read` takes of `box`, all of its slot, where the loop dims have the values `dims`.
+Box readBox(const Step::Read &read, Box box, absl::Span<const int64_t> sizes, const std::vector<Interval> &dims) {
+  for (size_t r = 0; r < read.subscripts.size() && !read.whole; ++r) {
+    Interval i = evaluate(read.subscripts[r], sizes, dims);
+    box.lower[r] = std::clamp(i.low, box.lower[r], box.upper[r]);
+    box.upper[r] = i.high >= box.upper[r] ? box.upper[r] : std::max(i.high + 1, box.lower[r]);
+  }
+  return box;
+}
+
 } // namespace
 
 Windows planWindows(const Program &program, absl::Span<const int64_t> sizes, absl::Span<const Box> outputs) {
   SizeEnv env{sizes};
   Windows w;
-  std::vector<Box> whole;
-  for (const Slot &s : program.slots) {
-    Box box;
-    for (const SizeExpr &d : s.dims) {
-      box.lower.push_back(0);
-      box.upper.push_back(std::max<int64_t>(d.evaluate(env), 0));
-    }
-    whole.push_back(box);
-  }
-  auto root = [&](int s) {
-    while (program.slots[s].sharesWith >= 0)
-      s = program.slots[s].sharesWith;
-    return s;
-  };
-  // What is needed so far of the memory of each root; an empty `lower` of rank > 0 is nothing.
-  std::vector<Box> need(program.slots.size());
-  std::vector<bool> needed(program.slots.size(), false);
-  auto demand = [&](int slot, const Box &box) {
-    int r = root(slot);
-    if (!needed[r]) {
-      needed[r] = true;
-      need[r] = box;
-      return;
-    }
-    for (size_t d = 0; d < box.lower.size(); ++d) {
-      need[r].lower[d] = std::min(need[r].lower[d], box.lower[d]);
-      need[r].upper[d] = std::max(need[r].upper[d], box.upper[d]);
-    }
-  };
+  Demands demands(program, env);
   for (size_t i = 0; i < program.outs.size(); ++i)
-    demand(program.outs[i].slot, outputs.empty() ? whole[program.outs[i].slot] : outputs[i]);
-
+    demands.add(program.outs[i].slot, outputs.empty() ? demands.whole(program.outs[i].slot) : outputs[i]);
   w.steps.resize(program.steps.size());
   for (size_t k = program.steps.size(); k-- > 0;) {
     const Step &step = program.steps[k];
     // Results that are scattered by more than a permutation are made as a whole.
     if (std::find(step.outDims.begin(), step.outDims.end(), -1) != step.outDims.end())
-      demand(step.out, whole[step.out]);
-    const Box &out = need[root(step.out)];
-    std::vector<Interval> dims;
-    bool empty = !needed[root(step.out)];
+      demands.add(step.out, demands.whole(step.out));
+    const Box *out = demands.find(step.out);
+    std::vector<Interval> dims = rangesOf(step, out, env);
     double points = double(step.operations);
-    for (size_t d = 0; d < step.extents.size(); ++d) {
-      int64_t lower = 0, upper = std::max<int64_t>(step.extents[d].evaluate(env), 0);
-      for (size_t r = 0; r < step.outDims.size() && !empty; ++r)
-        if (step.outDims[r] == int(d)) {
-          lower = std::max(lower, out.lower[r]);
-          upper = std::min(upper, out.upper[r]);
-        }
-      upper = empty ? lower : std::max(lower, upper);
-      points *= double(upper - lower);
-      if (int(d) < step.parallel) {
-        w.steps[k].lower.push_back(lower);
-        w.steps[k].upper.push_back(upper);
+    for (const Interval &range : dims) {
+      points *= double(range.high + 1 - range.low);
+      if (int(w.steps[k].lower.size()) < step.parallel) {
+        w.steps[k].lower.push_back(range.low);
+        w.steps[k].upper.push_back(range.high + 1);
       }
-      dims.push_back({lower, upper - 1});
     }
     w.work += points;
     if (points == 0 && !(step.copyFrom >= 0 || step.fill))
       continue;
-    if (step.copyFrom >= 0 && !empty)
-      demand(step.copyFrom, out);
-    for (const Step::Read &read : step.reads) {
-      Box box = whole[read.slot];
-      if (points == 0)
-        continue;
-      for (size_t r = 0; r < read.subscripts.size() && !read.whole; ++r) {
-        Interval i = evaluate(read.subscripts[r], sizes, dims);
-        box.lower[r] = std::clamp(i.low, box.lower[r], box.upper[r]);
-        box.upper[r] = i.high >= box.upper[r] ? box.upper[r] : std::max(i.high + 1, box.lower[r]);
-      }
-      demand(read.slot, box);
-    }
+    if (step.copyFrom >= 0 && out)
+      demands.add(step.copyFrom, Box(*out));
+    for (const Step::Read &read : step.reads)
+      if (points != 0)
+        demands.add(read.slot, readBox(read, demands.whole(read.slot), sizes, dims));
   }
-  for (size_t s = 0; s < program.slots.size(); ++s) {
-    Box box = need[root(int(s))];
-    if (!needed[root(int(s))]) {
-      box = whole[s];
-      box.upper = box.lower;
-    }
-    w.slots.push_back(box);
-  }
+  w.slots = demands.takeAll();
   return w;
 }
 

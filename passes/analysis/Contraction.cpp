@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -11,45 +12,11 @@
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/index/LinearRead.h"
-#include "passes/index/Strides.h"
 #include "passes/index/TileCondition.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
-
-llvm::BitVector findSupport(Value value, unsigned numDims) {
-  llvm::BitVector dims(numDims);
-  llvm::SmallVector<Value> work{value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    if (auto arg = dyn_cast<BlockArgument>(v)) {
-      Operation *parent = arg.getOwner()->getParentOp();
-      auto cascade = dyn_cast<CascadeOp>(parent);
-      if (arg.getArgNumber() < numDims && isDomainOp(parent))
-        dims.set(arg.getArgNumber());
-      else if (cascade && arg.getOwner() == &cascade.getBlock())
-        for (unsigned d : cascade.getOwnDims(arg.getArgNumber() - cascade.getNumDims()))
-          dims.set(d);
-      continue;
-    }
-    Operation *op = v.getDefiningOp();
-    if (isDomainOp(op) || !seen.insert(op).second)
-      continue;
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      AffineMap map = read.getMapOrIdentity();
-      for (auto [i, operand] : llvm::enumerate(read.getOperands_()))
-        if (map.isFunctionOfDim(i))
-          work.push_back(operand);
-      if (read.getPadding())
-        work.push_back(read.getPadding());
-      continue;
-    }
-    llvm::append_range(work, op->getOperands());
-  }
-  return dims;
-}
 
 ArrayRef<int64_t> getThinDims(Operation *op) { return kStreamedDims.findOn(op); }
 
@@ -70,192 +37,7 @@ void Contraction::swapOperands() {
   std::swap(aMask, bMask);
 }
 
-int64_t findUniformTile(Value condition, unsigned d) {
-  constexpr int64_t kLargest = 4096;
-  int64_t tile = 0;
-  auto limit = [&](int64_t most) { tile = tile == 0 ? most : std::min(tile, most); };
-  auto isDim = [&](Value v) {
-    auto arg = dyn_cast<BlockArgument>(v);
-    return arg && arg.getArgNumber() == d && isDomainOp(arg.getOwner()->getParentOp());
-  };
-  llvm::SmallVector<Value> work;
-  for (Value part : splitConjuncts(condition)) {
-    std::optional<LinearBound> bound = findLinearBound(part);
-    work.push_back(bound ? bound->bound : part);
-  }
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    if (isDim(v))
-      limit(1);
-    Operation *op = v.getDefiningOp();
-    if (!op || isDomainOp(op) || !seen.insert(op).second)
-      continue;
-    auto read = dyn_cast<ReadOp>(op);
-    if (!read) {
-      llvm::append_range(work, op->getOperands());
-      continue;
-    }
-    for (auto [i, operand] : llvm::enumerate(read.getOperands_())) {
-      if (!isDim(operand)) {
-        work.push_back(operand);
-        continue;
-      }
-      for (AffineExpr e : read.getMapOrIdentity().getResults()) {
-        int64_t most = kLargest;
-        while (variesInTile(e, i, most))
-          most /= 2;
-        if (e.isFunctionOfDim(i))
-          limit(most);
-      }
-    }
-    if (read.getPadding())
-      work.push_back(read.getPadding());
-  }
-  return tile;
-}
-
-Value stripWidening(Value value) {
-  if (Operation *op = value.getDefiningOp())
-    if (isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-      return op->getOperand(0);
-  return value;
-}
-
-int64_t unitBytes(Type unitType) { return isa<FloatTF32Type>(unitType) ? 4 : unitType.getIntOrFloatBitWidth() / 8; }
-
-ReadOp findOperandRead(Value factor) {
-  if (auto round = factor.getDefiningOp<RoundOp>())
-    return round.getInput().getDefiningOp<ReadOp>();
-  return stripWidening(factor).getDefiningOp<ReadOp>();
-}
-
-bool isUnchecked(ReadOp read) { return read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume; }
-
-bool readsZeroOutside(ReadOp read) {
-  return read.getBounds() == BoundsMode::Pad &&
-         (matchPattern(read.getPadding(), m_AnyZeroFloat()) || matchPattern(read.getPadding(), m_Zero()));
-}
-
-static bool isF8(Type t) { return isa<Float8E4M3FNType, Float8E5M2Type>(t); }
-
-int64_t mostInAccumulators(KernelOp kernel, Type unitType, const Target &target) {
-  if (isF8(unitType))
-    return accumulatesFast(kernel) ? 0 : target.promoteAfter;
-  if (!isa<FloatType>(unitType) || !accumulatesRounded(kernel))
-    return 0;
-  return isa<FloatTF32Type>(unitType) ? kMostInUnitTf32 : kMostInUnit;
-}
-
-Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
-  if (!c.unitType || !isF8(c.unitType))
-    return c.unitType;
-  bool taken = unit == "wgmma" ? target.wgmma : target.mmaF8;
-  return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
-}
-
-bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts) {
-  return llvm::all_of(ArrayRef{c.a, c.b}, [&](Value factor) {
-    return llvm::all_of(findReads(factor), [&](ReadOp read) { return hasVectorRows(read, facts); });
-  });
-}
-
-bool hasUnit(const Contraction &c, const Target &target) {
-  return c.unitType && (target.mmaBf16 || operandType(c, c.a, "mma", target).isF16());
-}
-
-Type findWarpgroupType(const Contraction &c) {
-  ReadOp a = findOperandRead(c.a), b = findOperandRead(c.b);
-  if (!c.unitType || !a || !b)
-    return {};
-  Type aStored = a.getResult().getType(), bStored = b.getResult().getType();
-  if (isa<FloatTF32Type>(c.unitType))
-    return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
-  if (isF8(c.unitType))
-    return isF8(aStored) && isF8(bStored) ? c.unitType : Type();
-  return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
-}
-
-bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
-  unsigned rank = read.getMapOrIdentity().getNumResults(), fastest = rank - 1;
-  if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
-    fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
-  if (fastest >= rank)
-    return false;
-  std::optional<SmallVector<int64_t>> coefficients = lineariseSubscript(read->getParentOp(), read, fastest);
-  return coefficients && llvm::any_of(indices, [&](unsigned d) { return (*coefficients)[d] != 0; });
-}
-
-std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c) {
-  if (Type type = findWarpgroupType(c)) {
-    // Words of k lie beside each other in slots: of two operands, one that runs along rows or columns goes through
-    // registers, as it is.
-    bool a = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.a), c.k);
-    bool b = !isa<FloatTF32Type>(type) || runsAlong(findOperandRead(c.b), c.k);
-    return a == b ? WarpgroupForm{type} : WarpgroupForm{type, !a, !b};
-  }
-  // Fragments of other widths are not neighbours in the rows of a slot that lies across them.
-  if (!c.unitType || !(c.unitType.isF16() || c.unitType.isBF16()))
-    return std::nullopt;
-  auto isDirect = [&](Value factor) {
-    ReadOp read = findOperandRead(factor);
-    return read && read.getResult().getType() == c.unitType;
-  };
-  bool a = isDirect(c.a), b = isDirect(c.b);
-  return a == b ? std::nullopt : std::optional(WarpgroupForm{c.unitType, !a, !b});
-}
-
-SmallVector<ReadOp> findReads(Value factor) {
-  SmallVector<ReadOp> reads;
-  SmallVector<Value> work{factor};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || isDomainOp(op) || !seen.insert(op).second)
-      continue;
-    if (auto read = dyn_cast<ReadOp>(op))
-      reads.push_back(read);
-    llvm::append_range(work, op->getOperands());
-  }
-  return reads;
-}
-
-Type narrowestType(Value factor) {
-  Operation *op = factor.getDefiningOp();
-  if (auto round = dyn_cast_or_null<RoundOp>(op))
-    return round.getTo();
-  if (op && isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return stripWidening(op->getOperand(0)).getType();
-  return stripWidening(factor).getType();
-}
-
-bool embeds(Type from, Type to) {
-  if (from == to)
-    return true;
-  // i8 of either sign has at most 8 significant bits.
-  bool tiny = from.isInteger(8) || isF8(from);
-  if (to.isF16() || to.isBF16())
-    return tiny;
-  return isa<FloatTF32Type>(to) && (tiny || from.isF16() || from.isBF16());
-}
-
 namespace {
-
-Type findUnitType(Value a, Value b, Type accumulator) {
-  MLIRContext *context = accumulator.getContext();
-  SmallVector<Type> candidates;
-  if (accumulator.isInteger(32))
-    candidates = {IntegerType::get(context, 8)};
-  else if (accumulator.isF32())
-    candidates = {Float16Type::get(context), BFloat16Type::get(context), FloatTF32Type::get(context)};
-  Type aType = narrowestType(a), bType = narrowestType(b);
-  if (accumulator.isF32() && isF8(aType) && isF8(bType))
-    return Float8E4M3FNType::get(context);
-  for (Type t : candidates)
-    if (embeds(aType, t) && embeds(bType, t))
-      return t;
-  return {};
-}
 
 bool isZeroExtended(Value factor) { return isa_and_nonnull<arith::ExtUIOp>(factor.getDefiningOp()); }
 

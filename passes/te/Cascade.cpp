@@ -126,102 +126,127 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   return made;
 }
 
-void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
-  OpBuilder b(op);
+namespace {
+
+/// The domain of a cascade whose first reduced index is cut into parts: that of a part, with the part as one more result index, and that
+/// which goes over the parts.
+struct PartDomains {
+  PartDomains(CascadeOp op, int64_t chunk, bool isShorter) {
+    Builder b(op.getContext());
+    unsigned parallel = op.getNumParallel(), symbols = op.getExtents().getNumSymbols();
+    SmallVector<Attribute> names(op.getIndices().getValue()), outerNames(names.begin(), names.begin() + parallel);
+    SmallVector<AffineExpr> sizes(op.getExtents().getResults()), outerSizes(sizes.begin(), sizes.begin() + parallel);
+    auto part = b.getStringAttr(cast<StringAttr>(names[parallel]).getValue() + "_part");
+    AffineExpr count = isShorter ? sizes[parallel].ceilDiv(chunk) : sizes[parallel].floorDiv(chunk);
+    sizes[parallel] = b.getAffineConstantExpr(chunk);
+    names.insert(names.begin() + parallel, part);
+    sizes.insert(sizes.begin() + parallel, count);
+    outerNames.push_back(part);
+    outerSizes.push_back(count);
+    innerIndices = b.getArrayAttr(names);
+    innerExtents = AffineMap::get(0, symbols, sizes, b.getContext());
+    outerIndices = b.getArrayAttr(outerNames);
+    outerExtents = AffineMap::get(0, symbols, outerSizes, b.getContext());
+  }
+
+  ArrayAttr innerIndices, outerIndices;
+  AffineMap innerExtents, outerExtents;
+};
+
+void addComponents(CascadeOp op, Block &block) {
+  for (unsigned k = 0; k < op.getNumComponents(); ++k)
+    block.addArgument(op.getComponentType(k), op.getLoc());
+}
+
+/// The dims of component k in the order of the domain: nobody else reads a part.
+SmallVector<unsigned> sortedDims(CascadeOp op, unsigned k) {
+  SmallVector<unsigned> own = op.getOwnDims(k);
+  llvm::sort(own);
+  return own;
+}
+
+/// What each part of `op` comes to, unfinished.
+CascadeOp makeParts(OpBuilder &b, CascadeOp op, const PartDomains &domains, int64_t chunk, bool isShorter) {
   Location loc = op.getLoc();
   unsigned n = op.getNumComponents(), dims = op.getNumDims(), parallel = op.getNumParallel();
-  AffineMap extents = op.getExtents();
-  auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, extents.getNumSymbols(), e, b.getContext()); };
-  SmallVector<Attribute> names(op.getIndices().getValue());
-  SmallVector<AffineExpr> sizes(extents.getResults());
-  auto part = b.getStringAttr(cast<StringAttr>(names[parallel]).getValue() + "_part");
-  AffineExpr count = isShorter ? sizes[parallel].ceilDiv(chunk) : sizes[parallel].floorDiv(chunk);
-  sizes[parallel] = b.getAffineConstantExpr(chunk);
-  SmallVector<Attribute> partNames = names;
-  SmallVector<AffineExpr> partSizes = sizes;
-  partNames.insert(partNames.begin() + parallel, part);
-  partSizes.insert(partSizes.begin() + parallel, count);
-  SmallVector<Type> types, partTypes;
-  SmallVector<Attribute> partDims; // each component of a part has the part beside its own dims
+  SmallVector<Type> types;
+  SmallVector<Attribute> ownDims; // each component of a part has the part beside its own dims
   for (unsigned k = 0; k < n; ++k) {
-    SmallVector<unsigned> own = op.getOwnDims(k);
-    llvm::sort(own); // (as the domain has them: nobody else reads a part)
-    types.push_back(op.getComponentType(k));
-    partTypes.push_back(tensorOf(own.size() + 1, types.back()));
+    SmallVector<unsigned> own = sortedDims(op, k);
+    types.push_back(tensorOf(own.size() + 1, op.getComponentType(k)));
     own.push_back(parallel);
-    partDims.push_back(b.getI64ArrayAttr(SmallVector<int64_t>(own.begin(), own.end())));
+    ownDims.push_back(b.getI64ArrayAttr(SmallVector<int64_t>(own.begin(), own.end())));
   }
-  auto addComponents = [&](Block &block) {
-    for (Type t : types)
-      block.addArgument(t, loc);
-  };
-  auto cloneRescale = [&](CascadeOp into) {
-    IRMapping mapping;
-    op.getRescale().cloneInto(&into.getRescale(), mapping);
-  };
+  StringAttr name = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
+  auto parts = CascadeOp::create(b, loc, types, op.getKinds(), domains.innerIndices, parallel + 1,
+                                 op.getDims() ? b.getArrayAttr(ownDims) : ArrayAttr(), domains.innerExtents,
+                                 splitCondition(op, chunk, isShorter), name);
+  IRMapping rescale;
+  op.getRescale().cloneInto(&parts.getRescale(), rescale);
 
-  StringAttr partName = op.getNameAttr() ? b.getStringAttr(op.getNameAttr().getValue() + "_part") : StringAttr();
-  auto inner = CascadeOp::create(b, loc, partTypes, op.getKinds(), b.getArrayAttr(partNames), parallel + 1,
-                                 op.getDims() ? b.getArrayAttr(partDims) : ArrayAttr(), mapOf(partSizes),
-                                 splitCondition(op, chunk, isShorter), partName);
-  cloneRescale(inner);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Block &element = inner.getElement().emplaceBlock();
-    addIndices(element, dims + 1, b, loc);
-    addComponents(element);
-    b.setInsertionPointToStart(&element);
-    IRMapping mapping;
-    for (unsigned d = 0; d < dims + n; ++d)
-      mapping.map(op.getBlock().getArgument(d), element.getArgument(d < parallel ? d : d + 1));
-    Value start = arith::MulIOp::create(b, loc, element.getArgument(parallel), arith::ConstantIndexOp::create(b, loc, chunk));
-    Value whole = arith::AddIOp::create(b, loc, start, element.getArgument(parallel + 1));
-    mapping.map(op.getBlock().getArgument(parallel), whole);
-    for (Operation &o : op.getBlock())
-      b.clone(o, mapping);
-    readByDigits(element, whole, element.getArgument(parallel), element.getArgument(parallel + 1), chunk);
-    Block &finalize = inner.getFinalize().emplaceBlock();
-    addIndices(finalize, parallel + 1, b, loc);
-    addComponents(finalize);
-    b.setInsertionPointToStart(&finalize);
-    YieldOp::create(b, loc, llvm::to_vector_of<Value>(finalize.getArguments().take_back(n)), Value());
-  }
+  OpBuilder::InsertionGuard guard(b);
+  Block &element = parts.getElement().emplaceBlock();
+  addIndices(element, dims + 1, b, loc);
+  addComponents(op, element);
+  b.setInsertionPointToStart(&element);
+  IRMapping mapping;
+  for (unsigned d = 0; d < dims + n; ++d)
+    mapping.map(op.getBlock().getArgument(d), element.getArgument(d < parallel ? d : d + 1));
+  Value start = arith::MulIOp::create(b, loc, element.getArgument(parallel), arith::ConstantIndexOp::create(b, loc, chunk));
+  Value whole = arith::AddIOp::create(b, loc, start, element.getArgument(parallel + 1));
+  mapping.map(op.getBlock().getArgument(parallel), whole);
+  for (Operation &o : op.getBlock())
+    b.clone(o, mapping);
+  readByDigits(element, whole, element.getArgument(parallel), element.getArgument(parallel + 1), chunk);
+  Block &finalize = parts.getFinalize().emplaceBlock();
+  addIndices(finalize, parallel + 1, b, loc);
+  addComponents(op, finalize);
+  b.setInsertionPointToStart(&finalize);
+  YieldOp::create(b, loc, llvm::to_vector_of<Value>(finalize.getArguments().take_back(n)), Value());
+  return parts;
+}
 
-  // A part is a point whose terms are the part's components, rescaled.
-  SmallVector<Attribute> outerNames(names.begin(), names.begin() + parallel);
-  SmallVector<AffineExpr> outerSizes(sizes.begin(), sizes.begin() + parallel);
-  outerNames.push_back(part);
-  outerSizes.push_back(count);
-  auto outer = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), b.getArrayAttr(outerNames), parallel, op.getDimsAttr(),
-                                 mapOf(outerSizes), IntegerSetAttr(), op.getNameAttr());
-  cloneRescale(outer);
-  IRMapping finalized;
-  op.getFinalize().cloneInto(&outer.getFinalize(), finalized);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Block &element = outer.getElement().emplaceBlock();
-    addIndices(element, parallel + 1, b, loc);
-    addComponents(element);
-    b.setInsertionPointToStart(&element);
-    Block &rescale = op.getRescale().front();
-    IRMapping mapping;
-    for (unsigned k = 0; k < n; ++k) {
-      SmallVector<unsigned> own = op.getOwnDims(k);
-      llvm::sort(own);
-      SmallVector<Value> at = llvm::map_to_vector(own, [&](unsigned d) -> Value { return element.getArgument(d); });
-      at.push_back(element.getArgument(parallel));
-      Value v = ReadOp::create(b, loc, types[k], inner.getResult(k), at, AffineMapAttr(),
-                               BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-      mapping.map(rescale.getArgument(k), v);
-      mapping.map(rescale.getArgument(n + k), element.getArgument(parallel + 1 + k));
-    }
-    cloneBody(b, rescale, mapping);
-    SmallVector<Value> terms;
-    for (unsigned k = 0; k < n; ++k)
-      terms.push_back(mapping.lookupOrDefault(op.getRescaledValue(k)));
-    YieldOp::create(b, loc, terms, Value());
+/// `op` over its parts: a part is a point whose terms are the part's components, rescaled.
+CascadeOp joinParts(OpBuilder &b, CascadeOp op, const PartDomains &domains, CascadeOp parts) {
+  Location loc = op.getLoc();
+  unsigned n = op.getNumComponents(), parallel = op.getNumParallel();
+  auto whole = CascadeOp::create(b, loc, op.getResultTypes(), op.getKinds(), domains.outerIndices, parallel, op.getDimsAttr(),
+                                 domains.outerExtents, IntegerSetAttr(), op.getNameAttr());
+  IRMapping rescaled, finalized;
+  op.getRescale().cloneInto(&whole.getRescale(), rescaled);
+  op.getFinalize().cloneInto(&whole.getFinalize(), finalized);
+
+  OpBuilder::InsertionGuard guard(b);
+  Block &element = whole.getElement().emplaceBlock();
+  addIndices(element, parallel + 1, b, loc);
+  addComponents(op, element);
+  b.setInsertionPointToStart(&element);
+  Block &rescale = op.getRescale().front();
+  IRMapping mapping;
+  for (unsigned k = 0; k < n; ++k) {
+    SmallVector<Value> at = llvm::map_to_vector(sortedDims(op, k), [&](unsigned d) -> Value { return element.getArgument(d); });
+    at.push_back(element.getArgument(parallel));
+    Value v = ReadOp::create(b, loc, op.getComponentType(k), parts.getResult(k), at, AffineMapAttr(),
+                             BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    mapping.map(rescale.getArgument(k), v);
+    mapping.map(rescale.getArgument(n + k), element.getArgument(parallel + 1 + k));
   }
-  op.replaceAllUsesWith(outer.getResults());
+  cloneBody(b, rescale, mapping);
+  SmallVector<Value> terms;
+  for (unsigned k = 0; k < n; ++k)
+    terms.push_back(mapping.lookupOrDefault(op.getRescaledValue(k)));
+  YieldOp::create(b, loc, terms, Value());
+  return whole;
+}
+
+} // namespace
+
+void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
+  OpBuilder b(op);
+  PartDomains domains(op, chunk, isShorter);
+  CascadeOp parts = makeParts(b, op, domains, chunk, isShorter);
+  CascadeOp whole = joinParts(b, op, domains, parts);
+  op.replaceAllUsesWith(whole.getResults());
   op.erase();
 }
 

@@ -69,6 +69,17 @@ private:
   // Values of bodies
   LogicalResult convert(Operation *op);
   LogicalResult convertRead(ReadOp read);
+  /// A byte, and by how many bits to shift it to see the nibble that is meant.
+  struct Nibble {
+    Value byte, shift;
+  };
+  /// Where a read's element lies; nothing where a subscript cannot be spelled.
+  std::optional<Nibble> findInRow(OpBuilder &b, ReadOp read, const Packing &p, Value padding);
+  std::optional<Nibble> findByNumber(OpBuilder &b, ReadOp read, const Packing &p, Value padding);
+  /// 4 (index mod 2)
+  Value shiftOf(OpBuilder &b, Location loc, Value index);
+  Value packRow(OpBuilder &b, Location loc, Value elements, ValueRange dims);
+  Value packByNumber(OpBuilder &b, Location loc, const Packing &p, Value elements, Value n, Value before);
   Value indexOf(OpBuilder &b, Location loc, AffineExpr e) { return SizeOp::create(b, loc, b.getIndexType(), sizesMap(e)); }
   Value inside(OpBuilder &b, Location loc, Value subscript, AffineExpr extent);
   Value resolve(OpBuilder &b, Location loc, Value subscript, AffineExpr extent, BoundsMode mode);
@@ -230,8 +241,78 @@ Value Emulator::readAt(OpBuilder &b, Location loc, Value tensor, ValueRange oper
                         BoundsModeAttr::get(context_, padding ? BoundsMode::Pad : BoundsMode::InBounds), padding);
 }
 
-/// x[.., n]  →  x[.., n / 2], of which n mod 2 says the nibble;
+Value Emulator::shiftOf(OpBuilder &b, Location loc, Value index) {
+  Type i32 = b.getI32Type();
+  Value n = arith::IndexCastOp::create(b, loc, i32, index);
+  Value odd = arith::AndIOp::create(b, loc, n, values_.number(b, loc, 1, i32));
+  return arith::ShLIOp::create(b, loc, odd, values_.number(b, loc, 2, i32));
+}
+
+/// x[.., n]  →  x[.., n / 2], of which n mod 2 says the nibble.
+std::optional<Emulator::Nibble> Emulator::findInRow(OpBuilder &b, ReadOp read, const Packing &p, Value padding) {
+  Location loc = read.getLoc();
+  SmallVector<Value> operands(read.getOperands_());
+  SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
+  BoundsMode mode = read.getBounds();
+  Value shift;
+  if (subscripts.empty()) {
+    shift = values_.number(b, loc, 0, b.getI32Type());
+  } else {
+    // What lies outside is so by whole bytes; the nearest or mirrored element has a nibble of its own.
+    if (mode == BoundsMode::Edge || mode == BoundsMode::Reflect) {
+      Value s = materialize(b, loc, subscripts.back(), operands, symbols_);
+      if (!s)
+        return std::nullopt;
+      subscripts.back() = getAffineDimExpr(operands.size(), context_);
+      operands.push_back(resolve(b, loc, s, p.shape.getResults().back(), mode));
+    }
+    AffineExpr last = subscripts.back(), parity = simplifyAffineExpr(last % 2, operands.size(), symbols_);
+    if (auto c = dyn_cast<AffineConstantExpr>(parity)) {
+      shift = values_.number(b, loc, c.getValue() * 4, b.getI32Type());
+    } else {
+      Value s = materialize(b, loc, last, operands, symbols_);
+      if (!s)
+        return std::nullopt;
+      shift = shiftOf(b, loc, s);
+    }
+    subscripts.back() = last.floorDiv(2);
+  }
+  Value byte = readAt(b, loc, read.getTensor(), operands, subscripts, padding);
+  cast<ReadOp>(byte.getDefiningOp()).setBounds(mode);
+  return Nibble{byte, shift};
+}
+
 /// x[i, n]  →  x[l / 2] with l = i * stride + n, where bytes hold the end of a row and the start of the next.
+std::optional<Emulator::Nibble> Emulator::findByNumber(OpBuilder &b, ReadOp read, const Packing &p, Value padding) {
+  Location loc = read.getLoc();
+  SmallVector<Value> operands(read.getOperands_());
+  BoundsMode mode = read.getBounds();
+  Value linear, all;
+  for (auto [e, extent, stride] : llvm::zip(read.getMapOrIdentity().getResults(), p.shape.getResults(), p.strides)) {
+    Value s = materialize(b, loc, e, operands, symbols_);
+    if (!s)
+      return std::nullopt;
+    if (padding) {
+      Value in = inside(b, loc, s, extent);
+      all = all ? Value(arith::AndIOp::create(b, loc, all, in)) : in;
+    }
+    s = resolve(b, loc, s, extent, mode);
+    Value term = arith::MulIOp::create(b, loc, s, indexOf(b, loc, stride));
+    linear = linear ? Value(arith::AddIOp::create(b, loc, linear, term)) : term;
+  }
+  // The byte before the tensor is none of its own. Nor has an empty one a nearest element.
+  if (all)
+    linear = arith::SelectOp::create(b, loc, all, linear, arith::ConstantIndexOp::create(b, loc, -2));
+  else if (mode != BoundsMode::InBounds && mode != BoundsMode::Assume)
+    padding = values_.number(b, loc, 0, b.getI8Type());
+  Value shift = shiftOf(b, loc, linear);
+  Value at = arith::ShRSIOp::create(b, loc, linear, arith::ConstantIndexOp::create(b, loc, 1));
+  Value byte = readAt(b, loc, read.getTensor(), at, getAffineDimExpr(0, context_), padding);
+  if (!padding)
+    cast<ReadOp>(byte.getDefiningOp()).setBounds(BoundsMode::Assume);
+  return Nibble{byte, shift};
+}
+
 LogicalResult Emulator::convertRead(ReadOp read) {
   auto packing = params_.find(read.getTensor());
   if (packing == params_.end()) {
@@ -244,75 +325,13 @@ LogicalResult Emulator::convertRead(ReadOp read) {
   const Packing &p = packing->second;
   OpBuilder b(read);
   Location loc = read.getLoc();
-  Type i32 = b.getI32Type();
-  AffineMap map = read.getMapOrIdentity();
-  SmallVector<Value> operands(read.getOperands_());
-  SmallVector<AffineExpr> subscripts(map.getResults());
-  BoundsMode mode = read.getBounds();
-  auto shiftOf = [&](Value index) -> Value { // 4 (index mod 2)
-    Value n = arith::IndexCastOp::create(b, loc, i32, index);
-    Value odd = arith::AndIOp::create(b, loc, n, values_.number(b, loc, 1, i32));
-    return arith::ShLIOp::create(b, loc, odd, values_.number(b, loc, 2, i32));
-  };
-  auto valueOf = [&](AffineExpr e) { return materialize(b, loc, e, operands, symbols_); };
-  auto unspelled = [&] {
-    return read.emitError() << "a subscript of an i4 or u4 tensor rounds up, which is not supported by the GPU pipeline yet";
-  };
-  Value byte, shift;
   Value padding = read.getPadding();
   if (padding)
     padding = values_.bothNibbles(b, loc, padding, padding);
-  if (p.form == Packing::Rows) {
-    if (subscripts.empty()) {
-      shift = values_.number(b, loc, 0, i32);
-    } else {
-      // What lies outside is so by whole bytes; the nearest or mirrored element has a nibble of its own.
-      if (mode == BoundsMode::Edge || mode == BoundsMode::Reflect) {
-        Value s = valueOf(subscripts.back());
-        if (!s)
-          return unspelled();
-        subscripts.back() = getAffineDimExpr(operands.size(), context_);
-        operands.push_back(resolve(b, loc, s, p.shape.getResults().back(), mode));
-      }
-      AffineExpr last = subscripts.back(), parity = simplifyAffineExpr(last % 2, operands.size(), symbols_);
-      if (auto c = dyn_cast<AffineConstantExpr>(parity)) {
-        shift = values_.number(b, loc, c.getValue() * 4, i32);
-      } else {
-        Value s = valueOf(last);
-        if (!s)
-          return unspelled();
-        shift = shiftOf(s);
-      }
-      subscripts.back() = last.floorDiv(2);
-    }
-    byte = readAt(b, loc, read.getTensor(), operands, subscripts, padding);
-    cast<ReadOp>(byte.getDefiningOp()).setBounds(mode);
-  } else {
-    Value linear, all;
-    for (auto [e, extent, stride] : llvm::zip(subscripts, p.shape.getResults(), p.strides)) {
-      Value s = valueOf(e);
-      if (!s)
-        return unspelled();
-      if (padding) {
-        Value in = inside(b, loc, s, extent);
-        all = all ? Value(arith::AndIOp::create(b, loc, all, in)) : in;
-      }
-      s = resolve(b, loc, s, extent, mode);
-      Value term = arith::MulIOp::create(b, loc, s, indexOf(b, loc, stride));
-      linear = linear ? Value(arith::AddIOp::create(b, loc, linear, term)) : term;
-    }
-    // The byte before the tensor is none of its own. Nor has an empty one a nearest element.
-    if (all)
-      linear = arith::SelectOp::create(b, loc, all, linear, arith::ConstantIndexOp::create(b, loc, -2));
-    else if (mode != BoundsMode::InBounds && mode != BoundsMode::Assume)
-      padding = values_.number(b, loc, 0, b.getI8Type());
-    shift = shiftOf(linear);
-    Value at = arith::ShRSIOp::create(b, loc, linear, arith::ConstantIndexOp::create(b, loc, 1));
-    byte = readAt(b, loc, read.getTensor(), at, getAffineDimExpr(0, context_), padding);
-    if (!padding)
-      cast<ReadOp>(byte.getDefiningOp()).setBounds(BoundsMode::Assume);
-  }
-  read.getResult().replaceAllUsesWith(values_.nibbleOf(b, loc, byte, shift));
+  std::optional<Nibble> nibble = p.form == Packing::Rows ? findInRow(b, read, p, padding) : findByNumber(b, read, p, padding);
+  if (!nibble)
+    return read.emitError() << "a subscript of an i4 or u4 tensor rounds up, which is not supported by the GPU pipeline yet";
+  read.getResult().replaceAllUsesWith(values_.nibbleOf(b, loc, nibble->byte, nibble->shift));
   read.erase();
   return success();
 }
@@ -352,6 +371,50 @@ Value Emulator::unpacked(Value param) {
   return whole = compute.getResult();
 }
 
+/// The byte of elements 2 n and 2 n + 1 of a row, at the point `dims`, the last of which is n.
+Value Emulator::packRow(OpBuilder &b, Location loc, Value elements, ValueRange dims) {
+  SmallVector<AffineExpr> low;
+  for (unsigned d = 0; d < dims.size(); ++d)
+    low.push_back(getAffineDimExpr(d, context_));
+  SmallVector<AffineExpr> high(low);
+  low.back() = low.back() * 2;
+  high.back() = high.back() * 2 + 1;
+  Value first = readAt(b, loc, elements, dims, low, {});
+  return values_.bothNibbles(b, loc, first, readAt(b, loc, elements, dims, high, {}));
+}
+
+/// The byte of the elements of numbers 2 n and 2 n + 1, zero behind the last one, or what `before` (or null: nothing) has there.
+Value Emulator::packByNumber(OpBuilder &b, Location loc, const Packing &p, Value elements, Value n, Value before) {
+  ArrayRef<AffineExpr> extents = p.shape.getResults();
+  AffineExpr number = getAffineDimExpr(0, context_);
+  Value none = values_.number(b, loc, 0, b.getI8Type());
+  auto at = [&](int64_t which) { // by the digits of its number
+    SmallVector<Value> digits(extents.size());
+    SmallVector<AffineExpr> identity;
+    Value rest = materialize(b, loc, number * 2 + which, n, symbols_);
+    for (size_t d = extents.size(); d-- > 0;) {
+      digits[d] = rest;
+      if (d == 0)
+        break;
+      Value extent = indexOf(b, loc, extents[d]);
+      rest = arith::FloorDivSIOp::create(b, loc, rest, extent);
+      digits[d] = arith::SubIOp::create(b, loc, digits[d], arith::MulIOp::create(b, loc, rest, extent));
+    }
+    for (size_t d = 0; d < extents.size(); ++d)
+      identity.push_back(getAffineDimExpr(d, context_));
+    return readAt(b, loc, elements, digits, identity, none);
+  };
+  Value first = at(0), second = at(1);
+  if (before) {
+    Value old = readAt(b, loc, before, n, number, {});
+    Value top = arith::ShRUIOp::create(b, loc, old, values_.number(b, loc, 4, b.getI8Type()));
+    Value l = materialize(b, loc, number * 2 + 1, n, symbols_);
+    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, l, indexOf(b, loc, product(extents)));
+    second = arith::SelectOp::create(b, loc, exists, second, top);
+  }
+  return values_.bothNibbles(b, loc, first, second);
+}
+
 /// y[.., n] = e(n)  →  y[.., h] = e(2 h) | e(2 h + 1) << 4: one thread writes a byte, once te-simplify has put e in place.
 LogicalResult Emulator::packOutputs() {
   SmallVector<Attribute> types(kernel_.getOutTypes().getValue()), shapes(kernel_.getOutShapes().getValue());
@@ -378,49 +441,11 @@ LogicalResult Emulator::packOutputs() {
     Location loc = elements.getLoc();
     ComputeOp pack = makeCompute(loc, name, shape.getResults());
     b.setInsertionPointToStart(&pack.getBlock());
-    SmallVector<AffineExpr> dims;
-    for (unsigned d = 0; d < shape.getNumResults(); ++d)
-      dims.push_back(getAffineDimExpr(d, context_));
-    Value byte;
-    if (dims.empty()) {
-      byte = readAt(b, loc, elements, {}, {}, {});
-    } else if (p.form == Packing::Rows) {
-      SmallVector<AffineExpr> low(dims), high(dims);
-      low.back() = dims.back() * 2;
-      high.back() = dims.back() * 2 + 1;
-      Value first = readAt(b, loc, elements, pack.getBlock().getArguments(), low, {});
-      byte = values_.bothNibbles(b, loc, first, readAt(b, loc, elements, pack.getBlock().getArguments(), high, {}));
-    } else {
-      // The element of linear number `l` by its digits; there is none behind the last.
-      ArrayRef<AffineExpr> extents = p.shape.getResults();
-      Value none = values_.number(b, loc, 0, b.getI8Type());
-      auto at = [&](int64_t which) {
-        Value l = materialize(b, loc, dims[0] * 2 + which, pack.getBlock().getArguments(), symbols_);
-        SmallVector<Value> digits(extents.size());
-        SmallVector<AffineExpr> identity;
-        Value rest = l;
-        for (size_t d = extents.size(); d-- > 0;) {
-          digits[d] = rest;
-          if (d == 0)
-            break;
-          Value n = indexOf(b, loc, extents[d]);
-          rest = arith::FloorDivSIOp::create(b, loc, rest, n);
-          digits[d] = arith::SubIOp::create(b, loc, digits[d], arith::MulIOp::create(b, loc, rest, n));
-        }
-        for (size_t d = 0; d < extents.size(); ++d)
-          identity.push_back(getAffineDimExpr(d, context_));
-        return readAt(b, loc, elements, digits, identity, none);
-      };
-      Value first = at(0), second = at(1);
-      if (alias >= 0) { // what stands behind the last element stays
-        Value old = readAt(b, loc, kernel_.getBlock().getArgument(alias), pack.getBlock().getArguments(), dims, {});
-        Value top = arith::ShRUIOp::create(b, loc, old, values_.number(b, loc, 4, b.getI8Type()));
-        Value l = materialize(b, loc, dims[0] * 2 + 1, pack.getBlock().getArguments(), symbols_);
-        Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, l, indexOf(b, loc, product(extents)));
-        second = arith::SelectOp::create(b, loc, exists, second, top);
-      }
-      byte = values_.bothNibbles(b, loc, first, second);
-    }
+    ValueRange dims = pack.getBlock().getArguments();
+    Value byte = dims.empty() ? readAt(b, loc, elements, {}, {}, {})
+                 : p.form == Packing::Rows
+                     ? packRow(b, loc, elements, dims)
+                     : packByNumber(b, loc, p, elements, dims[0], alias >= 0 ? kernel_.getBlock().getArgument(alias) : Value());
     YieldOp::create(b, loc, byte, Value());
     operand.set(pack.getResult());
   }

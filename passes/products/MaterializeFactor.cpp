@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/products/MaterializeFactor.h"
+
+#include "ir/te/Factors.h"
+#include "ir/te/TeShape.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/index/LinearRead.h"
+#include "support/TargetCosts.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// Whether a subscript of a factor is one index, backwards. (Beside others, as in `x[p - r]`, tiles have one point of it.)
+bool walksBackwards(ReduceOp reduce, Value factor) {
+  ReadOp read = findOperandRead(factor);
+  std::optional<LinearRead> linear = read ? lineariseRead(reduce, read) : std::nullopt;
+  return linear && llvm::any_of(linear->coefficients, [](ArrayRef<int64_t> row) {
+           return llvm::count(row, 0) + 1 == int64_t(row.size()) && llvm::any_of(row, [](int64_t c) { return c < 0; });
+         });
+}
+
+/// Whether `factor` is an element of a tensor of the unit's type, or one that the copy rounds to it.
+bool isStored(Value factor, Type unitType) {
+  ReadOp read = findOperandRead(factor);
+  return read && (isa<FloatTF32Type>(unitType) ? read.getResult().getType().isF32() : read.getResult().getType() == unitType);
+}
+
+/// Whether `factor` is made of elements of products alone, at their own points, which nobody else reads: what their launch writes then
+/// is no more than it writes anyway.
+bool isLeftByProducts(ReduceOp reduce, Value factor) {
+  SmallVector<ReadOp> reads = findReads(factor);
+  return !reads.empty() && llvm::all_of(reads, [&](ReadOp read) {
+    auto product = read.getTensor().getDefiningOp<ReduceOp>();
+    llvm::BitVector seen(reduce.getNumDims());
+    bool isOnly = product && findContraction(product) && product->hasOneUse() && read.getMapOrIdentity().isIdentity() &&
+                  read.getBounds() == BoundsMode::InBounds && llvm::equal(read.getOperands_(), reads.front().getOperands_());
+    return isOnly && llvm::all_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+             std::optional<unsigned> d = findIndex(reduce, operand.value());
+             bool isOwn = d && !seen[*d] && reduce.getExtents().getResult(*d) == product.getExtents().getResult(operand.index());
+             if (isOwn)
+               seen.set(*d);
+             return isOwn;
+           });
+  });
+}
+
+/// The dims of `reduce` that a tensor of the factor's values has: rows run along an index that tiles have several points of.
+SmallVector<unsigned> dimsOf(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer) {
+  llvm::BitVector support = findSupport(factor, reduce.getNumDims());
+  SmallVector<unsigned> dims(c.batch);
+  llvm::append_range(dims, outer);
+  for (bool tiled : {false, true})
+    llvm::copy_if(c.k, std::back_inserter(dims), [&](unsigned d) { return support[d] && c.isTiledK(d) == tiled; });
+  return dims;
+}
+
+/// What leads to `value` in the body of `reduce`, but for what the forms of its indices stand for. False where it has effects.
+bool findSlice(ReduceOp reduce, Value value, ArrayRef<IndexForm> forms, llvm::SetVector<Operation *> &slice) {
+  auto isForm = [&](Operation *op) {
+    return llvm::any_of(forms, [&](const IndexForm &d) {
+      return llvm::any_of(op->getResults(), [&](Value v) { return llvm::is_contained(d.values, v); });
+    });
+  };
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return op->getBlock() == &reduce.getBlock() && !isForm(op); };
+  return succeeded(getBackwardSlice(value, &slice, options)) && llvm::all_of(slice, [](Operation *op) { return isPure(op); });
+}
+
+/// Of elements of the unit's type: tf32 lies in memory as f32.
+Type elementOf(const ComputedFactor &f) {
+  return isa<FloatTF32Type>(f.unitType) ? Type(Float32Type::get(f.unitType.getContext())) : f.unitType;
+}
+
+/// The tensor of the factor's values, behind a remark that it is made.
+ComputeOp makeCopy(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
+  std::string name = "operand";
+  for (Operation *op : f.slice)
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      name = of.nameOf(read.getTensor());
+      break;
+    }
+  OpBuilder b(reduce);
+  SmallVector<AffineExpr> domain, rows;
+  SmallVector<Attribute> indices;
+  for (auto [d, taken] : llvm::zip(f.dims, f.forms)) {
+    domain.push_back(taken.extent);
+    indices.push_back(reduce.getIndices()[d]);
+  }
+  Type element = elementOf(f);
+  rows = domain;
+  rows.back() = of.roundUp(rows.back(), of.target.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth());
+  auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, b.getContext()); };
+  auto type = RankedTensorType::get(SmallVector<int64_t>(f.dims.size(), ShapedType::kDynamic), element);
+  auto copy = ComputeOp::create(b, f.factor.getLoc(), type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(),
+                                AffineMapAttr(), AffineMapAttr::get(mapOf(rows)), b.getStringAttr(name + "_rows"), false);
+  if (!f.isFree)
+    emitRemark(reduce.getLoc()) << (f.isStored ? "an operand walks an index of '" : "an operand is computed from '") << name
+                                << (f.isStored ? "' backwards" : "'") << ": it is written to an aligned workspace first";
+  return copy;
+}
+
+/// The copy's body: what leads to the value, at the copy's indices, and that in the unit's type.
+void fillCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
+  OpBuilder b(copy);
+  Location loc = f.factor.getLoc();
+  Type element = elementOf(f);
+  Block &body = copy.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (auto [d, taken] : llvm::zip(f.dims, f.forms)) {
+    Value index = body.addArgument(b.getIndexType(), loc);
+    if (taken.values.empty())
+      mapping.map(reduce.getBlock().getArgument(d), index);
+    for (Value v : taken.values)
+      mapping.map(v, index);
+  }
+  b.setInsertionPointToStart(&body);
+  for (Operation &op : reduce.getBlock())
+    if (f.slice.contains(&op))
+      b.clone(op, mapping);
+  Value stored = mapping.lookupOrDefault(f.value);
+  if (stored.getType() != element) { // exact: the unit's type holds the factor's
+    if (stored.getType().getIntOrFloatBitWidth() < 32)
+      stored = arith::ExtFOp::create(b, loc, b.getF32Type(), stored);
+    if (!element.isF32())
+      stored = arith::TruncFOp::create(b, loc, element, stored);
+  }
+  YieldOp::create(b, loc, stored, Value());
+}
+
+/// The product reads the copy where it had the factor, widened as that was.
+void readCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
+  OpBuilder b(copy);
+  Location loc = f.factor.getLoc();
+  Type element = elementOf(f);
+  if (Operation *def = f.factor.getDefiningOp())
+    b.setInsertionPointAfter(def);
+  SmallVector<Value> point;
+  SmallVector<AffineExpr> subscripts;
+  for (auto [n, d] : llvm::enumerate(f.dims)) {
+    subscripts.push_back(f.forms[n].form.replace(b.getAffineDimExpr(0), b.getAffineDimExpr(n)));
+    point.push_back(reduce.getBlock().getArgument(d));
+  }
+  auto map = AffineMap::get(f.dims.size(), reduce.getExtents().getNumSymbols(), subscripts, b.getContext());
+  Value wide = ReadOp::create(b, loc, element, copy.getResult(), point, map.isIdentity() ? AffineMapAttr() : AffineMapAttr::get(map),
+                              BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+  if (f.factor.getDefiningOp<RoundOp>() || isa<FloatTF32Type>(f.unitType)) // what is a tf32 already stays the same
+    wide = RoundOp::create(b, loc, wide, TypeAttr::get(f.unitType));
+  else if (isa<FloatType>(element))
+    wide = arith::ExtFOp::create(b, loc, f.factor.getType(), wide);
+  else if (f.isUnsigned)
+    wide = arith::ExtUIOp::create(b, loc, f.factor.getType(), wide);
+  else
+    wide = arith::ExtSIOp::create(b, loc, f.factor.getType(), wide);
+  for (OpOperand *use : findUsesIn(reduce.getYield().getValues()[0], f.factor))
+    use->set(wide);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(reduce.getBlock())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+} // namespace
+
+std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp reduce, const Contraction &c, Value factor,
+                                                 ArrayRef<unsigned> outer, bool isUnsigned) {
+  Type unitType = operandType(c, factor, "wgmma", of.target);
+  if (!of.target.wgmma || !unitType || c.isAMasked() || c.isBMasked())
+    return std::nullopt;
+  std::optional<double> work = of.workOf(reduce, c);
+  ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned};
+  f.isFree = isLeftByProducts(reduce, factor);
+  f.isStored = isStored(factor, unitType);
+  if ((!work && !f.isFree) || (f.isStored && !walksBackwards(reduce, factor)))
+    return std::nullopt;
+  f.dims = dimsOf(reduce, c, factor, outer);
+  f.forms = llvm::map_to_vector(f.dims, [&](unsigned d) { return indexFormOf(reduce, factor, d); });
+  double copied = 1;
+  for (const IndexForm &taken : f.forms)
+    copied *= double(knownMax(taken.extent, of.facts));
+  if (!f.isFree && !of.policy.copies.isMet(*work, copied))
+    return std::nullopt;
+  auto round = factor.getDefiningOp<RoundOp>();
+  f.value = round ? round.getInput() : isa<FloatTF32Type>(unitType) ? factor : stripWidening(factor);
+  if (!findSlice(reduce, f.value, f.forms, f.slice))
+    return std::nullopt;
+  return f;
+}
+
+void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {
+  ComputeOp copy = makeCopy(of, reduce, found);
+  fillCopy(copy, reduce, found);
+  readCopy(copy, reduce, found);
+}
+
+} // namespace kernelc::te

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a factor of a product is made of, and the tensor of its values that the product reads in place of computing them (te-repack).
+#pragma once
+
+#include "passes/analysis/IndexForm.h"
+#include "passes/products/Repacking.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace kernelc::te {
+
+/// A factor that a product's unit would take as it lies, if it were written to memory first.
+struct ComputedFactor {
+  mlir::Value factor, value; ///< `value`: what is written, which the factor rounds or widens
+  mlir::Type unitType;       ///< in which the unit takes it
+  bool isUnsigned;
+  bool isFree;                              ///< what launches of products write anyway
+  bool isStored;                            ///< it is an element of the unit's type: the copy only turns what an index walks backwards
+  llvm::SmallVector<unsigned> dims;         ///< of the reduction, of which the tensor has an index each, that along memory last
+  llvm::SmallVector<IndexForm> forms;       ///< what it takes of them
+  llvm::SetVector<mlir::Operation *> slice; ///< what leads to the value, in the reduction's body
+};
+
+/// `factor`, of `reduce`, if it is made of more than an element of memory, nothing stands in the way, and the policy lets a pass over it
+/// pay. `outer`: the product's rows or columns that the factor has.
+std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp reduce, const Contraction &c, mlir::Value factor,
+                                                 llvm::ArrayRef<unsigned> outer, bool isUnsigned);
+
+/// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
+void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
+
+} // namespace kernelc::te
