@@ -134,6 +134,8 @@ struct FoldCosts {
 struct SegmentCosts {
   int64_t threads = 256; ///< of a block
   int64_t perThread = 4; ///< points on their way
+  int64_t elements = 16; ///< of a thread that has several results, for each of its points a sum
+  int64_t rows = 8;      ///< of a warp: each asks of all their points which are its own
   int64_t unknown = 64;  ///< points of a segment, where nothing says how many
 };
 

@@ -106,6 +106,7 @@ private:
   // SegmentPlan.cpp
   /// Reductions of which all walk one index between bounds that data says. Whether l is of such.
   bool scheduleSegments(LaunchPlan &l);
+  int64_t averageLength(const LaunchPlan &l, int64_t walked, const llvm::BitVector &rows);
 
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits

@@ -14,9 +14,8 @@ constexpr int64_t kMantissa = 24, kPlaces = 254, kLeastExponent = -149, kF64Bias
 constexpr int64_t kSpecials = 3; ///< words that count infinities, negative ones, and what is no number
 constexpr int64_t kMostWidth = 32;
 
-// What both ways take, in nanoseconds (docs/lab/2026-11-26-scatters-4.md).
-constexpr double kAtomic = 0.02, kBytes = 1.0 / 3000, kSorted = 2.5, kLaunch = 3000;
-constexpr int kLaunchesOfSort = 12, kLaunchesOfWords = 3;
+constexpr double kAtomic = 0.02; ///< nanoseconds (docs/lab/2026-11-26-scatters-4.md)
+constexpr int kLaunchesOfWords = 3;
 
 /// Places of a word: 62 bits hold as many mantissas as there are points.
 static int64_t widthOf(int64_t points) {
@@ -38,7 +37,7 @@ bool ScatterSorter::paysExactly() {
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
   double bytes = results * double(wordsOf(widthOf(points))) * sizeof(int64_t);
-  return values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < double(points) * kSorted + kLaunchesOfSort * kLaunch;
+  return values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfSort(points).time;
 }
 
 std::pair<Value, Value> ScatterSorter::wordOf(Value v, int64_t width) {
@@ -115,13 +114,12 @@ void ScatterSorter::sumExactly() {
     YieldOp::create(b, loc(), values, yield.getCondition());
     yield.erase();
   }
-  auto sum = ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()),
-                              CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr(all), b.getI64IntegerAttr(rank),
-                              AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
-                              named("_sum"));
-  fill(sum.getBody(), rank + 1, [&](ValueRange at) {
-    YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value());
-  });
+  auto sum =
+      ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
+                       b.getStrArrayAttr(all), b.getI64IntegerAttr(rank), AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(),
+                       AffineMapAttr(), AffineMapAttr(), named("_sum"));
+  fill(sum.getBody(), rank + 1,
+       [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value()); });
   Value start = startOf();
   auto rounded = ComputeOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), b.getStrArrayAttr(results),
                                    over(op_.getShape().getResults()), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
