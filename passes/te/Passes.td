@@ -543,8 +543,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     Where a sort would take longer, a sum of f32 is exact instead: words of integers, a result's for each few
     places of an f32's mantissa, to which points add theirs in any order:
 
-        words[r, place / 14] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
-        y[r] = f32(init[r] + sum over w of f64(words[r, w]) * 2^(14 w - 149))
+        words[place / 14, r] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
+        y[r] = f32(init[r] + sum over w of f64(words[w, r]) * 2^(14 w - 149))
 
     That pays where points have few values each and rows are not many more than points.
 

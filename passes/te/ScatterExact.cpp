@@ -92,15 +92,19 @@ void ScatterSorter::sumExactly() {
   SmallVector<std::string> names;
   for (unsigned r = 0; r < rank; ++r)
     names.push_back("r" + std::to_string(r));
-  SmallVector<StringRef> results(names.begin(), names.end()), all(results);
+  SmallVector<StringRef> results(names.begin(), names.end()), all(results), stored{"w"};
   all.push_back("w");
+  llvm::append_range(stored, results);
+  // Words of one place lie side by side: of most results few places are used, which stay in the cache.
+  SmallVector<AffineExpr> places{number(wordsOf(width))};
+  llvm::append_range(places, extents);
   extents.push_back(number(wordsOf(width)));
-  auto zero = ComputeOp::create(b, loc(), typeOf(extents, b.getI64Type()), b.getStrArrayAttr(all), over(extents), IntegerSetAttr(), Value(),
-                                AffineMapAttr(), AffineMapAttr(), named("_words"), false);
+  auto zero = ComputeOp::create(b, loc(), typeOf(places, b.getI64Type()), b.getStrArrayAttr(stored), over(places), IntegerSetAttr(),
+                                Value(), AffineMapAttr(), AffineMapAttr(), named("_words"), false);
   fill(zero.getBody(), rank + 1, [&](ValueRange) { YieldOp::create(b, loc(), ValueRange{integer(0)}, Value()); });
-  auto words = ScatterOp::create(b, loc(), zero.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), op_.getIndices(),
-                                 op_.getExtents(), op_.getConditionAttr(), zero.getResult(), over(extents), named("_words"),
-                                 op_.getGuarded(), false);
+  auto words =
+      ScatterOp::create(b, loc(), zero.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), op_.getIndices(),
+                        op_.getExtents(), op_.getConditionAttr(), zero.getResult(), over(places), named("_words"), op_.getGuarded(), false);
   IRMapping mapping;
   op_.getBody().cloneInto(&words.getBody(), mapping);
   {
@@ -108,9 +112,8 @@ void ScatterSorter::sumExactly() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(yield);
     auto [term, at] = wordOf(words.getValue(), width);
-    SmallVector<Value> values{term};
+    SmallVector<Value> values{term, at};
     llvm::append_range(values, words.getSubscripts());
-    values.push_back(at);
     YieldOp::create(b, loc(), values, yield.getCondition());
     yield.erase();
   }
@@ -118,8 +121,11 @@ void ScatterSorter::sumExactly() {
       ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
                        b.getStrArrayAttr(all), b.getI64IntegerAttr(rank), AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(),
                        AffineMapAttr(), AffineMapAttr(), named("_sum"));
-  fill(sum.getBody(), rank + 1,
-       [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value()); });
+  fill(sum.getBody(), rank + 1, [&](ValueRange at) {
+    SmallVector<Value> place{at.back()};
+    llvm::append_range(place, at.drop_back());
+    YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), place), at.back(), width)}, Value());
+  });
   Value start = startOf();
   auto rounded = ComputeOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), b.getStrArrayAttr(results),
                                    over(op_.getShape().getResults()), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
