@@ -127,7 +127,8 @@ struct FoldCosts {
   int64_t mostPerThread = 4;  ///< states
   int64_t largestInTile = 64; ///< points of an index beside a recurrence that a tile has all of
   int64_t mostWarpsOfStates =
-      1; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
+      1;                 ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
+  int64_t mostAhead = 4; ///< steps of a recurrence, of which each waits for the one before it
 };
 
 /// Reductions over segments that data bounds (SegmentPlan.cpp).

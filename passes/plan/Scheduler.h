@@ -97,6 +97,8 @@ private:
 
   // RecurrencePlan.cpp
   void scheduleRecurrence(LaunchPlan &l, RecurrenceOp op);
+  /// How many steps before their own what they read, and none of them defines, is asked for.
+  int64_t stepsAhead(const LaunchPlan &l, RecurrenceOp op);
 
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
