@@ -127,13 +127,16 @@ struct FoldCosts {
   int64_t mostPerThread = 4;  ///< states
   int64_t largestInTile = 64; ///< points of an index beside a recurrence that a tile has all of
   int64_t mostWarpsOfStates =
-      1; ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
+      1;                 ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
+  int64_t mostAhead = 4; ///< steps of a recurrence, of which each waits for the one before it
 };
 
 /// Reductions over segments that data bounds (SegmentPlan.cpp).
 struct SegmentCosts {
   int64_t threads = 256; ///< of a block
   int64_t perThread = 4; ///< points on their way
+  int64_t elements = 16; ///< of a thread that has several results, for each of its points a sum
+  int64_t rows = 8;      ///< of a warp: each asks of all their points which are its own
   int64_t unknown = 64;  ///< points of a segment, where nothing says how many
 };
 

@@ -2,6 +2,9 @@
 // Tiles and warps of recurrences whose points have an order: a block walks the steps of its systems.
 #include "passes/plan/Scheduler.h"
 
+#include "passes/analysis/Contraction.h"
+#include "llvm/ADT/bit.h"
+
 using namespace mlir;
 
 namespace kernelc::te {
@@ -34,6 +37,24 @@ void Scheduler::scheduleRecurrence(LaunchPlan &l, RecurrenceOp op) {
   for (unsigned k = 0; k < op.getNumTerms(); ++k)
     most = std::max(most, spread(llvm::map_to_vector(op.getReducedDims(k), [&](unsigned d) { return dims[d]; }), left / all));
   l.warps = std::clamp<int64_t>(all * most / kWarp, 1, costs_.folds.threads / kWarp);
+  l.ahead = stepsAhead(l, op);
+}
+
+int64_t Scheduler::stepsAhead(const LaunchPlan &l, RecurrenceOp op) {
+  // What steps read that none of them defines, in registers of a thread.
+  ArrayRef<int64_t> dims = l.dims.front();
+  Count perStep = 0;
+  op->walk([&](ReadOp read) {
+    llvm::BitVector support = findSupport(read.getResult(), unsigned(dims.size()));
+    if (!isa<BlockArgument>(read.getTensor()) || read.getTensor().getParentRegion() != op->getParentRegion() || !support[op.getFree()])
+      return;
+    Count elements = 1;
+    for (unsigned d : support.set_bits())
+      elements *= l.tiles[dims[d]];
+    perStep = perStep + ceilDiv(elements, Count(l.warps * 32));
+  });
+  int64_t registers = int64_t(perStep), most = registers ? costs_.scans.registersAhead / registers : 0;
+  return most ? std::min<int64_t>(int64_t(llvm::bit_floor(uint64_t(most))), costs_.folds.mostAhead) : 0;
 }
 
 } // namespace kernelc::te

@@ -56,7 +56,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
   if (points > 1)
     return scheduleStreamed(l, inner, thin, s);
-  if (scheduleWindows(l, inner, s.vector()))
+  if (scheduleWindows(l, inner, s.longestVector()))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);

@@ -97,6 +97,8 @@ private:
 
   // RecurrencePlan.cpp
   void scheduleRecurrence(LaunchPlan &l, RecurrenceOp op);
+  /// How many steps before their own what they read, and none of them defines, is asked for.
+  int64_t stepsAhead(const LaunchPlan &l, RecurrenceOp op);
 
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
@@ -106,6 +108,7 @@ private:
   // SegmentPlan.cpp
   /// Reductions of which all walk one index between bounds that data says. Whether l is of such.
   bool scheduleSegments(LaunchPlan &l);
+  int64_t averageLength(const LaunchPlan &l, int64_t walked, const llvm::BitVector &rows);
 
   // ReductionPlan.cpp
   /// Indices off the grid are walked inside the block: in one tile when that fits

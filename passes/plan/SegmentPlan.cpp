@@ -14,6 +14,8 @@ namespace kernelc::te {
 
 namespace {
 
+constexpr int64_t kWarp = 32;
+
 /// What bounds the reduced index of reductions.
 struct Segments {
   int64_t walked = -1;  ///< the index, in the launch
@@ -54,7 +56,32 @@ bool addSegments(Operation *op, ArrayRef<int64_t> dims, Segments &found) {
   return begins && ends && isData;
 }
 
+/// Whether what is reduced differs between the results whose points it is of.
+bool tellsRowsApart(Operation *op) {
+  if (isa<CascadeOp>(op))
+    return true; // by what its components have come to
+  if (!isa<ReduceOp>(op))
+    return false;
+  unsigned dims = getExtents(op).getNumResults();
+  llvm::BitVector support(dims);
+  for (Value v : getYield(op).getValues())
+    support |= findSupport(v, dims);
+  return support.find_first() >= 0 && support.find_first() < int(getNumParallel(op));
+}
+
 } // namespace
+
+/// Points that a segment has on the average, where they do not overlap.
+int64_t Scheduler::averageLength(const LaunchPlan &l, int64_t walked, const llvm::BitVector &rows) {
+  auto extent = [&](unsigned index) { return knownMax(l.extents.getResult(index), likely_); };
+  Count segments = 1;
+  bool isKnown = extent(unsigned(walked)) >= 0;
+  for (unsigned index : rows.set_bits()) {
+    isKnown &= extent(index) >= 0;
+    segments *= std::max<int64_t>(1, extent(index));
+  }
+  return isKnown ? std::max<int64_t>(1, int64_t(Count(extent(unsigned(walked))) / segments)) : costs_.segments.unknown;
+}
 
 bool Scheduler::scheduleSegments(LaunchPlan &l) {
   Segments found{-1, llvm::BitVector(l.indices.size())};
@@ -64,32 +91,33 @@ bool Scheduler::scheduleSegments(LaunchPlan &l) {
   auto [walked, rows] = found;
   if (walked < 0 || llvm::is_contained(l.grid, walked))
     return false;
-  // A block walks one row's segment: of several it would walk all their points with each row.
   const SegmentCosts &costs = costs_.segments;
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t beside = -1; // the index that runs along memory, and is the same in all segments
   for (int64_t index : l.grid)
     if (!rows[index] && s.contiguousBytes[index] > 0 && (beside < 0 || s.contiguousBytes[index] > s.contiguousBytes[beside]))
       beside = index;
-  int64_t vector = beside >= 0 ? s.longestVector() : 1, lanes = 1; // threads beside each other
+  int64_t average = averageLength(l, walked, rows), vector = beside >= 0 ? s.longestVector() : 1;
   if (beside >= 0) {
+    // Threads lie along it, and each has a few points on their way.
     l.tiles[beside] = clampTile(l, beside, costs.threads * vector);
-    lanes = std::max<int64_t>(1, l.tiles[beside] / vector);
+    int64_t lanes = std::max<int64_t>(1, l.tiles[beside] / vector), warp = std::max<int64_t>(1, 32 / lanes);
+    int64_t most = warp * std::max<int64_t>(1, costs.elements / vector);
+    l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(average))), warp, most));
+    l.warps = std::max<int64_t>(1, lanes / 32);
+    return true;
   }
-  // Points on their way: as many as a segment has on the average, where that is known.
-  auto extent = [&](unsigned index) { return knownMax(l.extents.getResult(index), likely_); };
-  Count segments = 1;
-  bool isKnown = extent(unsigned(walked)) >= 0;
-  for (unsigned index : rows.set_bits()) {
-    isKnown &= extent(index) >= 0;
-    segments *= std::max<int64_t>(1, extent(index));
+  // A block walks one row's segment: of several it would make all their points for each row. Where points are the same for all rows it
+  // only asks for each row whether they count, and short segments that lie side by side keep a warp busy.
+  int64_t warpPoints = kWarp * costs.perThread, several = 1;
+  if (!rows.none() && llvm::none_of(l.ops, [&](int64_t ordinal) { return tellsRowsApart(ops_[ordinal]); })) {
+    int64_t last = rows.find_last();
+    int64_t fitting = std::clamp<int64_t>(warpPoints / average, 1, costs.rows);
+    several = l.tiles[last] = clampTile(l, last, int64_t(llvm::bit_floor(uint64_t(fitting))));
   }
-  int64_t average = isKnown ? int64_t(ceilDiv(Count(extent(unsigned(walked))), segments)) : costs.unknown;
-  int64_t warp = std::max<int64_t>(1, 32 / lanes); // points of a warp
-  int64_t most = std::max<int64_t>(1, costs.threads / lanes) * costs.perThread;
-  int64_t points = std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(average + average / 2))), warp, most);
-  l.tiles[walked] = clampTile(l, walked, points);
-  l.warps = std::clamp<int64_t>(lanes * l.tiles[walked] / costs.perThread / 32, std::max<int64_t>(1, lanes / 32), costs.threads / 32);
+  int64_t points = int64_t(llvm::bit_floor(uint64_t(several * average * 3 / 2)));
+  l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(points, kWarp, costs.threads * costs.perThread));
+  l.warps = std::clamp<int64_t>(l.tiles[walked] / warpPoints, 1, costs.threads / kWarp);
   return true;
 }
 

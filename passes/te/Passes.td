@@ -220,7 +220,7 @@ def TeSplit : Pass<"te-split", "::kernelc::te::KernelOp"> {
     *Parallel indices by which a product's condition picks points*: the transpose of a convolution in steps of S sums the
     r with `(i + P - D * r) mod S == 0`. By the low digit of i, a batch, these are one residue class, r = S' * r' + first(i_low)
     with S' = S / gcd(D, S); what is left of the condition ends the window by the phase (`Residues.h`). S need not divide
-    the index's extent.
+    the index's extent. Other reductions walk the residue class of each result's own phase, i mod S.
 
     *Parallel indices of what is written with a group's statistics*: `(x[i, c, n] - mu[i, c // 4])`, where mu
     is reduced over the 4 and n, gets the group's digits for indices, if c is not the one along memory. It has
@@ -519,7 +519,7 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
         keys[p]     = row(p) << 32 | p                     (points that count for nothing: behind the last row)
         ranks[c, i] = sum over q of (keys[c, q] < keys[c, i])        within chunks of 1024 points
         runs[c * 1024 + ranks[c, i]] = keys[c, i]
-        runs'[group + sum over 32 runs of |{keys below}|] = runs[p]  merged by binary search until one run is left
+        runs'[group + sum over 2 to 32 runs of |{keys below}|] = runs[p]  merged by binary search until one run is left
         segments[r] = |{keys below r << 32}|
         y[r, d]     = init[r, d] + sum over segments[r] <= p < segments[r + 1] of value(runs[p] & (2^32 - 1), d)
 
@@ -543,8 +543,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     Where a sort would take longer, a sum of f32 is exact instead: words of integers, a result's for each few
     places of an f32's mantissa, to which points add theirs in any order:
 
-        words[r, place / 14] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
-        y[r] = f32(init[r] + sum over w of f64(words[r, w]) * 2^(14 w - 149))
+        words[place / 14, r] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
+        y[r] = f32(init[r] + sum over w of f64(words[w, r]) * 2^(14 w - 149))
 
     That pays where points have few values each and rows are not many more than points.
 

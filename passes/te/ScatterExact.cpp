@@ -14,9 +14,8 @@ constexpr int64_t kMantissa = 24, kPlaces = 254, kLeastExponent = -149, kF64Bias
 constexpr int64_t kSpecials = 3; ///< words that count infinities, negative ones, and what is no number
 constexpr int64_t kMostWidth = 32;
 
-// What both ways take, in nanoseconds (docs/lab/2026-11-26-scatters-4.md).
-constexpr double kAtomic = 0.02, kBytes = 1.0 / 3000, kSorted = 2.5, kLaunch = 3000;
-constexpr int kLaunchesOfSort = 12, kLaunchesOfWords = 3;
+constexpr double kAtomic = 0.02; ///< nanoseconds (docs/lab/2026-11-26-scatters-4.md)
+constexpr int kLaunchesOfWords = 3;
 
 /// Places of a word: 62 bits hold as many mantissas as there are points.
 static int64_t widthOf(int64_t points) {
@@ -38,7 +37,7 @@ bool ScatterSorter::paysExactly() {
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
   double bytes = results * double(wordsOf(widthOf(points))) * sizeof(int64_t);
-  return values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < double(points) * kSorted + kLaunchesOfSort * kLaunch;
+  return values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfSort(points).time;
 }
 
 std::pair<Value, Value> ScatterSorter::wordOf(Value v, int64_t width) {
@@ -93,15 +92,19 @@ void ScatterSorter::sumExactly() {
   SmallVector<std::string> names;
   for (unsigned r = 0; r < rank; ++r)
     names.push_back("r" + std::to_string(r));
-  SmallVector<StringRef> results(names.begin(), names.end()), all(results);
+  SmallVector<StringRef> results(names.begin(), names.end()), all(results), stored{"w"};
   all.push_back("w");
+  llvm::append_range(stored, results);
+  // Words of one place lie side by side: of most results few places are used, which stay in the cache.
+  SmallVector<AffineExpr> places{number(wordsOf(width))};
+  llvm::append_range(places, extents);
   extents.push_back(number(wordsOf(width)));
-  auto zero = ComputeOp::create(b, loc(), typeOf(extents, b.getI64Type()), b.getStrArrayAttr(all), over(extents), IntegerSetAttr(), Value(),
-                                AffineMapAttr(), AffineMapAttr(), named("_words"), false);
+  auto zero = ComputeOp::create(b, loc(), typeOf(places, b.getI64Type()), b.getStrArrayAttr(stored), over(places), IntegerSetAttr(),
+                                Value(), AffineMapAttr(), AffineMapAttr(), named("_words"), false);
   fill(zero.getBody(), rank + 1, [&](ValueRange) { YieldOp::create(b, loc(), ValueRange{integer(0)}, Value()); });
-  auto words = ScatterOp::create(b, loc(), zero.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), op_.getIndices(),
-                                 op_.getExtents(), op_.getConditionAttr(), zero.getResult(), over(extents), named("_words"),
-                                 op_.getGuarded(), false);
+  auto words =
+      ScatterOp::create(b, loc(), zero.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), op_.getIndices(),
+                        op_.getExtents(), op_.getConditionAttr(), zero.getResult(), over(places), named("_words"), op_.getGuarded(), false);
   IRMapping mapping;
   op_.getBody().cloneInto(&words.getBody(), mapping);
   {
@@ -109,9 +112,8 @@ void ScatterSorter::sumExactly() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(yield);
     auto [term, at] = wordOf(words.getValue(), width);
-    SmallVector<Value> values{term};
+    SmallVector<Value> values{term, at};
     llvm::append_range(values, words.getSubscripts());
-    values.push_back(at);
     YieldOp::create(b, loc(), values, yield.getCondition());
     yield.erase();
   }
@@ -119,8 +121,11 @@ void ScatterSorter::sumExactly() {
       ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
                        b.getStrArrayAttr(all), b.getI64IntegerAttr(rank), AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(),
                        AffineMapAttr(), AffineMapAttr(), named("_sum"));
-  fill(sum.getBody(), rank + 1,
-       [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), at), at.back(), width)}, Value()); });
+  fill(sum.getBody(), rank + 1, [&](ValueRange at) {
+    SmallVector<Value> place{at.back()};
+    llvm::append_range(place, at.drop_back());
+    YieldOp::create(b, loc(), ValueRange{numberOf(ownPoint(words.getResult(), place), at.back(), width)}, Value());
+  });
   Value start = startOf();
   auto rounded = ComputeOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), b.getStrArrayAttr(results),
                                    over(op_.getShape().getResults()), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),

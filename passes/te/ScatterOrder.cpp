@@ -10,7 +10,25 @@ using namespace mlir;
 namespace kernelc::te {
 
 constexpr int64_t kChunk = 1024; ///< points that are sorted by comparing all pairs
-constexpr int64_t kFan = 32;     ///< runs that are merged at once
+constexpr int64_t kFan = 32;     ///< runs that are merged at once, at most
+
+// A step of a search for each point, all pairs of a chunk, both in nanoseconds, and the launches beside merges: of 2.6 ms for 2^20
+// points in merges of 32 runs (H200, docs/lab/2026-11-26-scatters-4.md).
+constexpr double kStep = 0.0033, kPairs = 0.1;
+constexpr int kOtherLaunches = 7;
+
+SortCost costOfSort(int64_t points) {
+  SortCost best{kFan, 0};
+  for (int64_t fan = kFan; fan > 1; fan /= 2) {
+    double time = kOtherLaunches * kLaunch + double(points) * kPairs;
+    for (int64_t length = kChunk; length < points; length *= fan)
+      time += 2 * kLaunch +
+              double(points) * double(std::min(fan, int64_t(llvm::divideCeil(points, length)))) * double(llvm::Log2_64(length)) * kStep;
+    if (best.time == 0 || time < best.time)
+      best = {fan, time};
+  }
+  return best;
+}
 
 /// The row of each point above the point's number; points that count for nothing go behind the last row.
 Value ScatterSorter::makeKeys() {
@@ -73,11 +91,11 @@ Value ScatterSorter::countBelow(Value sorted, Value start, int64_t length, Value
   return count;
 }
 
-/// Runs of `length` points become runs of kFan times as many.
-Value ScatterSorter::mergeRuns(Value sorted, int64_t length) {
-  int64_t whole = length * kFan;
+/// Runs of `length` points become runs of `fan` times as many.
+Value ScatterSorter::mergeRuns(Value sorted, int64_t length, int64_t fan) {
+  int64_t whole = length * fan;
   AffineExpr group = dim(0).floorDiv(whole) * whole, run = group + dim(1) * length;
-  Value place = makeSum("_places", {points_, number(kFan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
+  Value place = makeSum("_places", {points_, number(fan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
     return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
   });
   kPointwise.putOn(place.getDefiningOp());
@@ -101,8 +119,9 @@ Value ScatterSorter::makeSegments(Value sorted) {
 Value ScatterSorter::sortKeys() {
   Value sorted = sortChunks(makeKeys());
   int64_t points = knownMax(points_, facts_), most = points < 0 ? int64_t(1) << kPointBits : points;
-  for (int64_t length = kChunk; length < most; length *= kFan)
-    sorted = mergeRuns(sorted, length);
+  int64_t fan = points < 0 ? kFan : costOfSort(points).fan;
+  for (int64_t length = kChunk; length < most; length *= fan)
+    sorted = mergeRuns(sorted, length, fan);
   return sorted;
 }
 

@@ -13,6 +13,16 @@ namespace kernelc::te {
 
 inline constexpr int64_t kPointBits = 32; ///< of a key
 
+/// How points are sorted: so many runs are merged at once, and about how long all takes, in nanoseconds.
+struct SortCost {
+  int64_t fan;
+  double time;
+};
+SortCost costOfSort(int64_t points);
+
+// What launches and memory take, in nanoseconds, where no target is known.
+inline constexpr double kLaunch = 3000, kBytes = 1.0 / 3000;
+
 class ScatterSorter {
 public:
   ScatterSorter(ScatterOp op, const SizeFacts &facts) : b(op), op_(op), facts_(facts), symbols_(op.getExtents().getNumSymbols()) {
@@ -86,7 +96,7 @@ private:
   mlir::Value makeKeys();
   mlir::Value sortKeys();
   mlir::Value sortChunks(mlir::Value keys);
-  mlir::Value mergeRuns(mlir::Value sorted, int64_t length);
+  mlir::Value mergeRuns(mlir::Value sorted, int64_t length, int64_t fan);
   /// How many of the `length` elements of `sorted` from `start` on (all, if null) are below `key`.
   mlir::Value countBelow(mlir::Value sorted, mlir::Value start, int64_t length, mlir::Value key);
   mlir::Value makeSegments(mlir::Value sorted);

@@ -262,11 +262,12 @@ private:
     return std::nullopt;
   }
 
-  /// What stands in the place of a reduction one of whose dims is walked in the steps of its phase; null where none is.
+  /// What stands in the place of a reduction one of whose dims is walked in the steps of its phase; null where none is. A product's phase
+  /// is a batch by now, so that its tiles are dense; elsewhere each result has its own.
   static ReduceOp walkOneResidue(ReduceOp reduce) {
     for (const Residue &residue : findResidues(reduce)) {
       auto phases = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(residue.parallel));
-      if (phases && phases.getValue() <= residue.modulus && findContraction(reduce))
+      if ((phases && phases.getValue() <= residue.modulus) || !findContraction(reduce))
         if (ReduceOp walked = walkResidue(reduce, residue))
           return walked;
     }

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
@@ -39,13 +40,16 @@ std::optional<SetVector<Operation *>> findPlace(scf::ForOp loop, LoadOp load) {
   return slice;
 }
 
-/// A loop in which each round takes in what it reads, and nothing waits or is in flight.
+/// A loop in which each round takes in what it reads, or reads what the rounds before it have written, and nothing is in flight.
 bool isWalk(scf::ForOp loop) {
-  auto isPlain = [](Operation &op) {
-    return op.getNumRegions() == 0 || isa<ReduceOp>(op) ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isMemoryEffectFree(&op)) : false;
+  auto isStep = [](Operation &op) { return isa<BarrierOp>(op) && kStep.isOn(&op); };
+  auto isPlain = [&](Operation &op) {
+    return op.getNumRegions() == 0 || isa<ReduceOp>(op)
+               ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isStep(op) || isMemoryEffectFree(&op))
+               : false;
   };
-  return llvm::any_of(loop.getRegionIterArgs(), [](Value v) { return isa<RankedTensorType>(v.getType()); }) &&
-         llvm::all_of(loop.getBody()->without_terminator(), isPlain);
+  bool takesIn = llvm::any_of(loop.getRegionIterArgs(), [](Value v) { return isa<RankedTensorType>(v.getType()); });
+  return (takesIn || llvm::any_of(*loop.getBody(), isStep)) && llvm::all_of(loop.getBody()->without_terminator(), isPlain);
 }
 
 SmallVector<LoadOp> findEarly(scf::ForOp loop) {

@@ -248,7 +248,7 @@ def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
   let summary = "Ask for what later rounds of a walk read while this one is worked on";
   let description = [{
     In a function with `ahead` n, takes 2 n rounds at a time of a loop that goes from state to state in order (a scan
-    within threads, a recurrence): while n of them are worked in, what the other n read is on its way. Without it every
+    within threads, a recurrence in registers or by steps with a barrier behind each): while n of them are worked in, what the other n read is on its way. Without it every
     round waits for memory. The loads of n rounds are made together, since a thread waits for loads by few counters.
 
     ```
@@ -261,8 +261,8 @@ def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
 
     *Runs after `tile-peel-rounds`, before `tile-layouts`, because* what is carried gets its layout from there.
 
-    Left alone: functions without `ahead`; loops with products, rings or other loops, and those that carry nothing; loops of
-    fewer than 4 n rounds; gathers, padded reads, tensors that the launch writes. Numeric effect: none.
+    Left alone: functions without `ahead`; loops with products, rings or other loops, and those that carry no tile and have no
+    step's barrier; loops of fewer than 4 n rounds; gathers, padded reads, tensors that the launch writes. Numeric effect: none.
   }];
 }
 
