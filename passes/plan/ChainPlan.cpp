@@ -205,9 +205,8 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
       balance(fitted, walked);
-      // One loop without a mask behind the first round. Where rounds are short it loses what ptxas makes of it
-      // (docs/lab/2026-11-26-attention-2.md).
-      fitted.backward = isCascade && fitted.descending && all > costs_.chains.fewColumns;
+      // One loop without a mask behind the first round (docs/lab/2026-11-26-attention-4.md).
+      fitted.backward = isCascade && fitted.descending;
       l = fitted;
       return true;
     }
