@@ -8,8 +8,6 @@ namespace kernelc {
 
 void lowerRing(ThreadCode &code, tile::RingOp op);
 void lowerRingCopy(ThreadCode &code, tile::RingCopyOp op);
-/// Neighbours in a slot that one copy of a thread brings.
-int64_t copiedVectorOf(tile::FuncOp func, tile::RingCopyOp op);
 void lowerRingStore(ThreadCode &code, tile::RingStoreOp op);
 void lowerRingLoad(ThreadCode &code, tile::RingLoadOp op);
 /// Whether the first round of the loop that carries `acc` can set it: one dot of each round adds to it, and it starts at

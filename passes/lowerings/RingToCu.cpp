@@ -30,14 +30,6 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
                               name.empty() ? "slots" : (name + "_slots").str());
 }
 
-int64_t copiedVectorOf(tile::FuncOp func, tile::RingCopyOp op) {
-  auto ring = op.getRing().getType();
-  SlotLayout layout = SlotAddress::layoutOf(ring);
-  int64_t dim = layout.contiguous, most = std::min<int64_t>(16 / bytesOf(ring.getElementType()), ring.getShape()[dim]);
-  bool masked = llvm::is_contained(op.getMask(), dim);
-  return std::min(copiedVector(func, op.getBase(), op.getMap(), op.getBounds(), dim, masked, most), layout.chunk);
-}
-
 /// By how much `e` grows with dim `d`, where that is the same everywhere.
 static std::optional<AffineExpr> slopeAlong(AffineExpr e, unsigned d) {
   AffineExpr zero = getAffineConstantExpr(0, e.getContext());
@@ -66,7 +58,9 @@ public:
         address_(c, ring_, loc_), bytes_(bytesOf(ring_.getElementType())), dim_(address_.layout().contiguous) {}
 
   void run() {
-    vector_ = copiedVectorOf(c_.func, op_);
+    int64_t most = std::min<int64_t>(16 / bytes_, shape_[dim_]);
+    bool masked = llvm::is_contained(op_.getMask(), dim_);
+    vector_ = std::min(copiedVector(c_.func, op_.getBase(), op_.getMap(), op_.getBounds(), dim_, masked, most), address_.layout().chunk);
     start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
     int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
     bool across = neighbours >= 0 && neighbours != dim_ && vector_ == 1;
