@@ -6,6 +6,8 @@
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace kernelc {
@@ -28,6 +30,24 @@ void lowerRing(ThreadCode &c, tile::RingOp op) {
                               name.empty() ? "slots" : (name + "_slots").str());
 }
 
+/// By how much `e` grows with dim `d`, where that is the same everywhere.
+static std::optional<AffineExpr> slopeAlong(AffineExpr e, unsigned d) {
+  AffineExpr zero = getAffineConstantExpr(0, e.getContext());
+  if (!e.isFunctionOfDim(d))
+    return zero;
+  auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!bin)
+    return zero + 1;
+  std::optional<AffineExpr> x = slopeAlong(bin.getLHS(), d), y = slopeAlong(bin.getRHS(), d);
+  if (!x || !y)
+    return std::nullopt;
+  if (e.getKind() == AffineExprKind::Add)
+    return *x + *y;
+  if (e.getKind() == AffineExprKind::Mul && !bin.getRHS().isFunctionOfDim(d) && bin.getRHS().isSymbolicOrConstant())
+    return *x * bin.getRHS();
+  return std::nullopt;
+}
+
 namespace {
 
 /// Copies of vectors from a tensor into a slot, by threads.
@@ -43,15 +63,59 @@ public:
     vector_ = std::min(copiedVector(c_.func, op_.getBase(), op_.getMap(), op_.getBounds(), dim_, masked, most), address_.layout().chunk);
     start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
     int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
-    if (neighbours >= 0 && neighbours != dim_ && vector_ == 1)
-      across(neighbours);
+    bool across = neighbours >= 0 && neighbours != dim_ && vector_ == 1;
+    Layout layout = across ? acrossLayout(neighbours) : alongLayout();
+    if (covers(layout))
+      byDigits(layout);
     else
-      along();
+      byNumbers();
   }
 
 private:
-  /// Rows of the slot are runs of the tensor.
-  void along() {
+  /// Rows of the slot are runs of the tensor: neighbouring threads bring a row's vectors, then those of the next one.
+  Layout alongLayout() {
+    SmallVector<int64_t> order{dim_};
+    for (int64_t d = int64_t(shape_.size()); d-- > 0;)
+      if (d != dim_)
+        order.push_back(d);
+    return tile::blockedLayout(shape_, order, vector_, c_.func.getWarps());
+  }
+
+  /// Rows of the slot lie across the tensor's, whose neighbours run along `neighbours`: elements of a sector of
+  /// memory by neighbouring threads, which the padding of the slot spreads over the banks.
+  Layout acrossLayout(int64_t neighbours) {
+    constexpr int64_t kSector = 32;
+    return tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
+  }
+
+  /// Whether each element is in a thread's vector.
+  bool covers(const Layout &layout) {
+    int64_t points = 1;
+    for (const tile::Digits *digits : {&layout.reg, &layout.lane, &layout.warp})
+      for (const Digit &d : *digits)
+        points *= d.dim >= 0 ? d.size : 1;
+    bool hasVector = vector_ == 1 || (!layout.reg.empty() && layout.reg[0] == Digit{dim_, 1, vector_});
+    return hasVector && points == llvm::product_of(shape_);
+  }
+
+  void byDigits(const Layout &layout) {
+    ArrayRef<Digit> copies = ArrayRef(layout.reg).drop_front(vector_ > 1);
+    steps_.assign(shape_.size(), 0);
+    for (const Digit &d : copies)
+      steps_[d.dim] = std::gcd(steps_[d.dim], d.stride);
+    c_.inBranch(c_.isFirstReplica(layout, loc_), loc_, [&] {
+      OpenDigits open;
+      c_.overDigits(copies, loc_, open, [&] {
+        SmallVector<Value> own = c_.threadCoordinates(layout, shape_.size(), loc_), more(shape_.size());
+        for (int64_t d = 0; d < int64_t(shape_.size()); ++d)
+          more[d] = c_.registerCoordinate(layout, open, d, loc_);
+        copy(own, more);
+      });
+    });
+  }
+
+  /// Vector by vector, whatever the shape is.
+  void byNumbers() {
     int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow;
     SmallVector<int64_t> rowDims;
     for (size_t d = 0; d < shape_.size(); ++d)
@@ -66,21 +130,7 @@ private:
       SmallVector<Value> coords(shape_.size());
       spreadLinear(c_, row, rowDims, shape_, coords, loc_);
       coords[dim_] = column;
-      copy(coords, address_.offset(row, column));
-    });
-  }
-
-  /// Rows of the slot lie across the tensor's, whose neighbours run along `neighbours`: elements of a sector of
-  /// memory by neighbouring threads, which the padding of the slot spreads over the banks.
-  void across(int64_t neighbours) {
-    constexpr int64_t kSector = 32;
-    Layout layout = tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
-    c_.inBranch(c_.isFirstReplica(layout, loc_), loc_, [&] {
-      OpenDigits open;
-      c_.overDigits(layout.reg, loc_, open, [&] {
-        SmallVector<Value> coords = c_.coordinates(layout, open, shape_.size(), loc_);
-        copy(coords, address_.at(coords));
-      });
+      copy(coords, SmallVector<Value>(shape_.size()));
     });
   }
 
@@ -91,41 +141,96 @@ private:
     return d && (llvm::is_contained(op_.getMask(), *d) || te::knownDivisor(end, facts) % shape_[*d] == 0);
   }
 
-  /// One vector: from the element at `coords` of the tile to `offset` in the slot.
-  void copy(SmallVector<Value> coords, Value offset) {
-    for (auto [d, v] : llvm::enumerate(coords)) {
-      v = c_.add(c_.scalars.lookup(op_.getOffsets()[d]), v, c_.named(c_.indexName(d), loc_));
-      v = v ? v : c_.index(0, loc_);
-    }
+  /// x + y of what may be nothing.
+  Value sum(Value x, Value y, StringRef name) {
+    Value v = c_.add(x, y, c_.named(name, loc_));
+    return v ? v : c_.index(0, loc_);
+  }
+
+  /// One vector: from the element at `own` + `more` of the tile to the same one of the slot. `more` is what a thread's copies differ by:
+  /// what it adds to both addresses is added last, so that it is a number in the instruction where it is known.
+  void copy(ArrayRef<Value> own, ArrayRef<Value> more) {
+    SmallVector<Value> coords, base; // in the tensor's subscripts; without what is added last
     AffineMap tensorShape = shapeOfBase(c_.func, op_.getBase()), strides = layoutOfBase(c_.func, op_.getBase()).strides;
+    AffineExpr address = linearAddress(op_.getMap(), tensorShape, strides);
+    Value added;
+    for (auto [d, offset] : llvm::enumerate(c_.scalarsOf(op_.getOffsets()))) {
+      std::string name = c_.indexName(d).str();
+      coords.push_back(sum(offset, c_.add(own[d], more[d], c_.named(name + "_in", loc_)), name));
+      std::optional<AffineExpr> slope = more[d] ? slopeAlong(address, d) : std::nullopt;
+      if (!slope) {
+        base.push_back(coords.back());
+        continue;
+      }
+      base.push_back(sum(offset, own[d], name));
+      added = c_.add(added, scaled(c_, more[d], *slope, loc_), loc_);
+    }
+    Value valid = isInside(coords, tensorShape);
+    Value from = c_.add(linearIn(base, tensorShape, strides), added, loc_);
+    Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing()),
+          to = c_.add(start_, placeInSlot(own, more), loc_);
+    // (Where `valid` is false nothing is read, wherever `from` is.)
+    if (c_.hasAsyncCopy)
+      cu::CpAsyncOp::create(b_, loc_, source, from, target, to, valid, vector_);
+    else
+      copyThroughRegisters(source, from, target, to, valid);
+  }
+
+  /// Whether what is copied is there; null: it always is.
+  Value isInside(ArrayRef<Value> coords, AffineMap tensorShape) {
     Value valid;
-    Location isInside = c_.named("inside", loc_);
-    auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b_, isInside, valid, condition)) : condition; };
+    Location loc = c_.named("inside", loc_);
+    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      Value holds = arith::CmpIOp::create(b_, loc, predicate, x, y);
+      valid = valid ? Value(arith::AndIOp::create(b_, loc, valid, holds)) : holds;
+    };
     for (int64_t d : op_.getMask())
-      require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
+      require(arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_));
+    for (auto [e, n] : llvm::zip(op_.getMap().getResults(), tensorShape.getResults()))
+      if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, n)) {
+        Value s = c_.expand(e, coords, loc_, /*computed=*/true);
+        require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+        require(arith::CmpIPredicate::slt, s, c_.expand(n, {}, loc_));
+      }
+    return valid;
+  }
+
+  /// The element of the tensor at `coords`.
+  Value linearIn(ArrayRef<Value> coords, AffineMap tensorShape, AffineMap strides) {
     Value linear;
     Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
-      Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
-      if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, tensorShape.getResult(r))) {
-        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
-        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
-      }
-      if (strides) {
+      Value s = c_.expand(e, coords, loc_, /*computed=*/true);
+      if (strides)
         linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);
-        continue;
-      }
-      linear = linear ? Value(arith::AddIOp::create(b_, row, arith::MulIOp::create(b_, row, linear, n), s)) : s;
+      else if (!linear)
+        linear = s;
+      else
+        linear = arith::AddIOp::create(b_, row, arith::MulIOp::create(b_, row, linear, c_.expand(tensorShape.getResult(r), {}, loc_)), s);
     }
-    // Nothing is read where `valid` is false, but the address stays inside the tensor.
-    if (valid)
-      linear = arith::SelectOp::create(b_, loc_, valid, linear, c_.index(0, loc_));
-    Value to = c_.add(start_, offset, loc_);
-    Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing());
-    if (c_.hasAsyncCopy)
-      cu::CpAsyncOp::create(b_, loc_, source, linear, target, to, valid, vector_);
-    else
-      copyThroughRegisters(source, linear, target, to, valid);
+    return linear;
+  }
+
+  /// Whether what a thread's copies differ by along `d` moves them in the slot, too: by whole periods of its swizzle.
+  bool isLinearInSlot(int64_t d) {
+    const SlotLayout &slot = address_.layout();
+    bool isSwizzled = slot.swizzleBytes && slot.chunks > 1;
+    if (d == dim_)
+      return !isSwizzled && slot.width == shape_[d];
+    return !isSwizzled || steps_[d] * slot.rowStride[d] % (slot.chunks << slot.rowShift) == 0;
+  }
+
+  /// Where `own` + `more` lies in the slot.
+  Value placeInSlot(ArrayRef<Value> own, ArrayRef<Value> more) {
+    const SlotLayout &slot = address_.layout();
+    Value added;
+    SmallVector<Value> coords(own);
+    for (auto [d, m] : llvm::enumerate(more))
+      if (m && isLinearInSlot(d))
+        added = c_.add(added, c_.mul(m, int64_t(d) == dim_ ? 1 : slot.rowStride[d] * slot.pitch, loc_), loc_);
+      else
+        coords[d] = c_.add(own[d], m, c_.named(c_.indexName(d) + "_in", loc_));
+    return c_.add(address_.at(coords), added, loc_);
   }
 
   void copyThroughRegisters(Value source, Value from, Value target, Value to, Value valid) {
@@ -147,9 +252,10 @@ private:
   tile::RingType ring_;
   ArrayRef<int64_t> shape_;
   SlotAddress address_;
-  int64_t bytes_, dim_; ///< of an element; the slot's contiguous dim
-  int64_t vector_ = 1;  ///< elements
-  Value start_;         ///< of the slot
+  int64_t bytes_, dim_;        ///< of an element; the slot's contiguous dim
+  int64_t vector_ = 1;         ///< elements
+  Value start_;                ///< of the slot
+  SmallVector<int64_t> steps_; ///< between a thread's copies, along each dim
 };
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/SlotAddress.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -28,6 +30,24 @@ Value SlotAddress::at(ArrayRef<Value> coords) {
   return offset(row(coords), column ? column : c_.index(0, loc_));
 }
 
+/// v / n of what is not negative, where all its terms are multiples of n, by what they are multiplied with.
+static Value findQuotient(ThreadCode &c, Value v, int64_t n, Location loc) {
+  if (std::optional<int64_t> number = getConstantIntValue(v))
+    return *number % n ? Value() : c.index(*number / n, loc);
+  if (auto sum = v.getDefiningOp<arith::AddIOp>()) {
+    Value x = findQuotient(c, sum.getLhs(), n, loc), y = x ? findQuotient(c, sum.getRhs(), n, loc) : Value();
+    return y ? c.add(x, y, loc) : Value();
+  }
+  if (auto rest = v.getDefiningOp<arith::RemSIOp>()) {
+    std::optional<int64_t> width = getConstantIntValue(rest.getRhs());
+    Value x = width && *width % n == 0 ? findQuotient(c, rest.getLhs(), n, loc) : Value();
+    return x ? Value(arith::RemSIOp::create(c.b, loc, x, c.index(*width / n, loc))) : Value();
+  }
+  auto product = v.getDefiningOp<arith::MulIOp>();
+  std::optional<int64_t> times = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  return times && *times % n == 0 ? c.mul(product.getLhs(), *times / n, loc) : Value();
+}
+
 Value SlotAddress::offset(Value row, Value column) {
   OpBuilder &b = c_.b;
   Value panel, within = column;
@@ -38,14 +58,17 @@ Value SlotAddress::offset(Value row, Value column) {
   Value o = c_.add(panel, c_.mul(row, layout_.pitch, c_.named("row_start", loc_)), loc_);
   if (layout_.chunks <= 1 || !layout_.swizzleBytes)
     return c_.add(o, within, loc_);
-  Value chunk = arith::DivSIOp::create(b, c_.named("chunk", loc_), within, c_.index(layout_.chunk, loc_));
+  Value whole = findQuotient(c_, within, layout_.chunk, c_.named("chunk", loc_));
+  Value chunk = whole ? whole : arith::DivSIOp::create(b, c_.named("chunk", loc_), within, c_.index(layout_.chunk, loc_));
   Value key = row;
   if (layout_.rowShift)
     key = arith::DivSIOp::create(b, loc_, key, c_.index(int64_t(1) << layout_.rowShift, loc_));
   key = arith::RemSIOp::create(b, c_.named("swizzle", loc_), key, c_.index(layout_.chunks, loc_));
   Value swizzled = arith::XOrIOp::create(b, loc_, chunk, key);
-  Value rest = arith::RemSIOp::create(b, c_.named("in_chunk", loc_), within, c_.index(layout_.chunk, loc_));
-  return c_.add(c_.add(o, c_.mul(swizzled, layout_.chunk, loc_), loc_), rest, loc_);
+  o = c_.add(o, c_.mul(swizzled, layout_.chunk, loc_), loc_);
+  if (whole)
+    return o;
+  return c_.add(o, arith::RemSIOp::create(b, c_.named("in_chunk", loc_), within, c_.index(layout_.chunk, loc_)), loc_);
 }
 
 } // namespace kernelc

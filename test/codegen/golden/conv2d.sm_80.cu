@@ -72,32 +72,31 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int r0 = quotient / S;
       const int slot_start = first % 4 * 4096;
       const int tid = (int)threadIdx.x;
+      const int lane = tid % 32;
+      const int lane_mod_4 = lane % 4;
+      const int warp = tid / 32;
+      const int w_thread = lane / 4 + warp * 8;
+      const int c = c0 + lane_mod_4 * 8;
       const int offset = h_tile + r0 - R / 2;
-      const bool inside = offset >= 0;
-      const bool inside_1 = offset < H;
+      const bool inside = c < C && offset >= 0 && offset < H;
       const int S_div_2 = S / 2;
-      const int x_row = (n_tile * H + offset) * W;
+      const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
+      const int offset_1 = w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int c = c0 + column;
-        const int offset_1 = w0 + row + s0 - S_div_2;
-        const bool inside_2 = c < C && inside && inside_1 && offset_1 >= 0 && offset_1 < W;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_2 ? (x_row + offset_1) * C + c : 0], inside_2 ? 16 : 0);
+      for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
+        const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C], inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
       }
-      const int f_row = (r0 * S + s0) * C;
+      const int lane_mod_16 = lane % 16;
+      const int o_thread = lane_mod_16 * 8;
+      const int c_thread = lane / 16 + warp * 2;
+      const int o = o0 + o_thread;
+      const bool inside_1 = o < O;
+      const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
+      const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 16;
-        const int column = copy % 16 * 8;
-        const int in_panel = column % 64;
-        const int o = o0 + column;
-        const int c = c0 + row;
-        const bool inside_2 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_2 ? (f_row + c) * O + o : 0], inside_2 ? 16 : 0);
+      for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
+        kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O], inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -111,13 +110,14 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int tid = (int)threadIdx.x;
   const int warp = tid / 32;
   const int warp_row = warp % 2 * 64;
-  const int warp_column = warp / 2 * 64;
+  const int warp_div_2 = warp / 2;
+  const int warp_column = warp_div_2 * 64;
   const int lane = tid % 32;
   const int lane_row = lane % 16;
-  const int a_lane_k = lane / 16 * 8;
-  const int chunk = a_lane_k / 8;
-  const int in_chunk = a_lane_k % 8;
+  const int lane_div_16 = lane / 16;
+  const int lane_column = lane_div_16 * 8;
   const int row_start = lane_row * 64;
+  const int chunk = warp_div_2 * 8;
   const int swizzle = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
@@ -128,36 +128,29 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       const int row = warp_row + mi * 16 + lane_row;
-      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
+      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (lane_div_16 ^ row / 2 % 4) * 8)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      const int column = warp_column + np * 16 + a_lane_k;
-      const int in_panel = column % 64;
-      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + (column / 64 * 2048 + row_start + (in_panel / 8 ^ swizzle) * 8 + in_panel % 8)]);
+      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
       const int next = step + 1;
       if (next < 2) {
-        const int next_k = next * 16;
         const int a_set = next % 2 * 16;
-        const int a_k = next_k + a_lane_k;
-        const int chunk_1 = a_k / 8;
-        const int in_chunk_1 = a_k % 8;
+        const int chunk_1 = next * 2 + lane_div_16;
         #pragma unroll
         for (int mi = 0; mi < 4; ++mi) {
           const int row = warp_row + mi * 16 + lane_row;
-          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8 + in_chunk_1)]);
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8)]);
         }
-        const int b_k = next_k + lane_row;
+        const int b_k = next * 16 + lane_row;
         const int row_start_1 = b_k * 64;
         const int swizzle_1 = b_k % 8;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
-          const int column = warp_column + np * 16 + a_lane_k;
-          const int in_panel = column % 64;
-          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + (column / 64 * 2048 + row_start_1 + (in_panel / 8 ^ swizzle_1) * 8 + in_panel % 8)]);
+          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start_1 + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle_1) * 8)]);
         }
       }
       const int a_set = step % 2 * 16;
@@ -178,32 +171,28 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int s0 = quotient % S;
       const int r0 = quotient / S;
       const int slot_start_1 = ahead % 4 * 4096;
+      const int lane_mod_4 = lane % 4;
+      const int w_thread = lane / 4 + warp * 8;
+      const int c = c0 + lane_mod_4 * 8;
       const int offset = h_tile + r0 - R / 2;
-      const bool inside = offset >= 0;
-      const bool inside_1 = offset < H;
+      const bool inside = c < C && offset >= 0 && offset < H;
       const int S_div_2 = S / 2;
-      const int x_row = (n_tile * H + offset) * W;
+      const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
+      const int offset_1 = w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int c = c0 + column;
-        const int offset_1 = w0 + row + s0 - S_div_2;
-        const bool inside_2 = c < C && inside && inside_1 && offset_1 >= 0 && offset_1 < W;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside_2 ? (x_row + offset_1) * C + c : 0], inside_2 ? 16 : 0);
+      for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
+        const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C], inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
       }
-      const int f_row = (r0 * S + s0) * C;
+      const int o_thread = lane_row * 8;
+      const int c_thread = lane_div_16 + warp * 2;
+      const int o = o0 + o_thread;
+      const bool inside_1 = o < O;
+      const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
+      const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (swizzle ^ c_thread % 8) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 16;
-        const int column = copy % 16 * 8;
-        const int in_panel = column % 64;
-        const int o = o0 + column;
-        const int c = c0 + row;
-        const bool inside_2 = o < O && c < C;
-        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (column / 64 * 2048 + row * 64 + (in_panel / 8 ^ row % 8) * 8 + in_panel % 8)], &f[inside_2 ? (f_row + c) * O + o : 0], inside_2 ? 16 : 0);
+      for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
+        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O], inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
     kc_cp_async_commit();

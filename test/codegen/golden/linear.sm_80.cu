@@ -62,28 +62,23 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   #pragma unroll
   for (int first = 0; first < 3; ++first) {
     if (first < k_tiles) {
-      const int k0 = first * 32;
       const int slot_start = first % 4 * 4096;
       const int tid = (int)threadIdx.x;
+      const int lane = tid % 32;
+      const int lane_mod_4 = lane % 4;
+      const int i_thread = lane / 4 + tid / 32 * 8;
+      const int k = first * 32 + lane_mod_4 * 8;
+      const bool inside = k < K;
+      const int x_row = (i0 + i_thread) * K + k;
+      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int i = i0 + row;
-        const int k = k0 + column;
-        const bool inside = i < M && k < K;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside ? i * K + k : 0], inside ? 16 : 0);
+      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
+        kc_cp_async_zfill_16(&x_slots[slot_start + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K], i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
       }
+      const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int j = j0 + row;
-        const int k = k0 + column;
-        const bool inside = j < N && k < K;
-        kc_cp_async_zfill_16(&w_slots[slot_start + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &w[inside ? j * K + k : 0], inside ? 16 : 0);
+      for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
+        kc_cp_async_zfill_16(&w_slots[slot_start + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K], j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -100,13 +95,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int warp_column = warp / 2 * 64;
   const int lane = tid % 32;
   const int lane_row = lane % 16;
-  const int a_lane_k = lane / 16 * 8;
-  const int lane_column = lane % 8 + a_lane_k;
-  const int b_lane_k = lane / 8 % 2 * 8;
-  const int chunk = a_lane_k / 8;
-  const int in_chunk = a_lane_k % 8;
-  const int chunk_1 = b_lane_k / 8;
-  const int in_chunk_1 = b_lane_k % 8;
+  const int lane_div_16 = lane / 16;
+  const int lane_column = lane % 8 + lane_div_16 * 8;
+  const int remainder = lane / 8 % 2;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
@@ -116,34 +107,30 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       const int row = warp_row + mi * 16 + lane_row;
-      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (chunk ^ row / 2 % 4) * 8 + in_chunk)]);
+      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (lane_div_16 ^ row / 2 % 4) * 8)]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
       const int column = warp_column + np * 16 + lane_column;
-      kc_ldmatrix_x4(&b_frag[np * 4], &w_slots[slot_start + (column * 32 + (chunk_1 ^ column / 2 % 4) * 8 + in_chunk_1)]);
+      kc_ldmatrix_x4(&b_frag[np * 4], &w_slots[slot_start + (column * 32 + (remainder ^ column / 2 % 4) * 8)]);
     }
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
       const int next = step + 1;
       if (next < 2) {
-        const int next_k = next * 16;
         const int a_set = next % 2 * 16;
-        const int a_k = next_k + a_lane_k;
-        const int chunk_2 = a_k / 8;
-        const int in_chunk_2 = a_k % 8;
+        const int chunk = next * 2;
+        const int chunk_1 = chunk + lane_div_16;
         #pragma unroll
         for (int mi = 0; mi < 4; ++mi) {
           const int row = warp_row + mi * 16 + lane_row;
-          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_2 ^ row / 2 % 4) * 8 + in_chunk_2)]);
+          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8)]);
         }
-        const int b_k = next_k + b_lane_k;
-        const int chunk_3 = b_k / 8;
-        const int in_chunk_3 = b_k % 8;
+        const int chunk_2 = chunk + remainder;
         #pragma unroll
         for (int np = 0; np < 4; ++np) {
           const int column = warp_column + np * 16 + lane_column;
-          kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (chunk_3 ^ column / 2 % 4) * 8 + in_chunk_3)]);
+          kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (chunk_2 ^ column / 2 % 4) * 8)]);
         }
       }
       const int a_set = step % 2 * 16;
@@ -159,27 +146,21 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     const int ahead = k_tile + 3;
     // A later tile, on its way into the slot that was read last.
     if (ahead < k_tiles) {
-      const int k0 = ahead * 32;
       const int slot_start_1 = ahead % 4 * 4096;
+      const int lane_mod_4 = lane % 4;
+      const int i_thread = lane / 4 + warp * 8;
+      const int k = ahead * 32 + lane_mod_4 * 8;
+      const bool inside = k < K;
+      const int x_row = (i0 + i_thread) * K + k;
+      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int i = i0 + row;
-        const int k = k0 + column;
-        const bool inside = i < M && k < K;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &x[inside ? i * K + k : 0], inside ? 16 : 0);
+      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
+        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K], i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
       }
+      const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
-      for (int copy0 = 0; copy0 < 512; copy0 += 128) {
-        const int copy = copy0 + tid;
-        const int row = copy / 4;
-        const int column = copy % 4 * 8;
-        const int j = j0 + row;
-        const int k = k0 + column;
-        const bool inside = j < N && k < K;
-        kc_cp_async_zfill_16(&w_slots[slot_start_1 + (row * 32 + (column / 8 ^ row / 2 % 4) * 8 + column % 8)], &w[inside ? j * K + k : 0], inside ? 16 : 0);
+      for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
+        kc_cp_async_zfill_16(&w_slots[slot_start_1 + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K], j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();

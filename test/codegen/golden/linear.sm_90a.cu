@@ -194,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const bool has_last = k_tiles > 0;
     const bool group_leader = tid % 128 == 0;
     const int barrier = warpgroup + 2;
-    const int lane_column = lane / 16 * 8;
+    const int lane_div_16 = lane / 16;
     const int warp = tid / 32;
     const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
     const int row_start = row * 64;
@@ -297,8 +297,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_bar_sync(barrier, 128);
         #pragma unroll
         for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-          const int column = lane_column + j_by16 * 16;
-          kc_stmatrix_x4(&y_slots[row_start + (column / 8 ^ swizzle) * 8 + column % 8 + part % 2 * 8192], (const unsigned *)(&y_r[j_by16 * 8]));
+          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192], (const unsigned *)(&y_r[j_by16 * 8]));
         }
         // A tensor copy stores what the warpgroup has put there.
         kc_fence_proxy_async();
