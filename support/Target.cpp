@@ -2,6 +2,8 @@
 #include "support/Target.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "support/Saturating.h"
 #include "support/TargetCosts.h"
@@ -32,7 +34,45 @@ constexpr ProductTile kWgmmaPlainTiles[] = {
 } // namespace
 
 absl::Span<const ProductTile> wgmmaTiles() { return kWgmmaTiles; }
-absl::Span<const ProductTile> wgmmaPlainTiles() { return kWgmmaPlainTiles; }
+
+namespace {
+
+/// A tile of one team: as fast as measured ones with as many rows are for their columns, in a line from one to the next.
+ProductTile tileBetween(int m, int n) {
+  const ProductTile *below = nullptr, *above = nullptr;
+  for (absl::Span<const ProductTile> tiles : {absl::Span<const ProductTile>(kWgmmaPlainTiles), absl::Span<const ProductTile>(kWgmmaTiles)})
+    for (const ProductTile &t : tiles) {
+      if (t.m != m || t.teams != 1)
+        continue;
+      if (t.n <= n && (!below || t.n > below->n))
+        below = &t;
+      if (t.n >= n && (!above || t.n < above->n))
+        above = &t;
+    }
+  constexpr int kRows = 64; // that an instruction reads beside its columns
+  if (!below)
+    return {m, n, std::max(1, above->percent * n * (above->n + kRows) / (above->n * (n + kRows)))};
+  if (!above)
+    return {m, n, below->percent};
+  double place = above == below ? 0 : double(n - below->n) / (above->n - below->n);
+  return {m, n, int(below->percent + place * (above->percent - below->percent))};
+}
+
+std::vector<ProductTile> makePlainTiles() {
+  std::vector<ProductTile> tiles(std::begin(kWgmmaPlainTiles), std::end(kWgmmaPlainTiles));
+  constexpr int kStep = 8, kLeast = 32, kMost = 256; // columns of an instruction
+  for (int m : {64, 128, 192, 256})
+    for (int n = kLeast; n <= kMost; n += kStep)
+      tiles.push_back(tileBetween(m, n));
+  return tiles;
+}
+
+} // namespace
+
+absl::Span<const ProductTile> wgmmaPlainTiles() {
+  static const std::vector<ProductTile> tiles = makePlainTiles();
+  return tiles;
+}
 
 double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, const Target &target) {
   if (m < 0 || n < 0)
@@ -43,9 +83,11 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target) {
   constexpr int64_t kWarpgroup = 128;
-  if (tile.m == 192)
-    return sets * tile.m * tile.n <=
-           (shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1).consumer - kBesideAccumulators) * 3 * kWarpgroup;
+  if (tile.m == 192) {
+    RegisterShares shares = shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1);
+    return tile.n / 2 + kBesideAccumulators <= shares.even && // one instruction
+           sets * tile.m * tile.n <= (shares.consumer - kBesideAccumulators) * 3 * kWarpgroup;
+  }
   return sets * tile.m * tile.n <= target.accumulatorRegisters * (tile.m >= 128 && tile.teams == 1 ? 2 : 1) * kWarpgroup;
 }
 

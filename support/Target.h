@@ -21,10 +21,8 @@ struct ProductTile {
   int teams = 1; ///< of warps that take tiles in turns: one team's results leave while another one multiplies
 };
 
-/// What parts of a product that tensor copies feed take, in microseconds and bytes a microsecond (te/PartCost.h). 0: not known.
+/// What parts of a product take beside its tiles, in microseconds and bytes a microsecond (te/PartCost.h). 0: not known.
 struct PartRates {
-  double slot = 0;   ///< microseconds that each slot takes, beside its bytes
-  double slots = 0;  ///< at which a multiprocessor's slots fill
   double memory = 0; ///< at which all of them read memory
   double sums = 0;   ///< at which parts' sums are written, read and added
   double launch = 0; ///< microseconds of the launch that adds
@@ -66,7 +64,8 @@ struct Target {
 /// The tiles that warpgroup products come in on targets that have them, best first;
 /// measured on an H200 at 1024³ to 5120³ (docs/lab).
 absl::Span<const ProductTile> wgmmaTiles();
-/// Those that products alone take, too, with nothing beside them but their results: three warpgroups, and teams.
+/// Those that products alone take, too, with nothing beside them but their results: three warpgroups, teams, and columns by 8, whose rates
+/// lie between those of the measured ones.
 absl::Span<const ProductTile> wgmmaPlainTiles();
 
 /// What `batch` products of m × n results take of a device in such tiles, in time of the best tile's results on one

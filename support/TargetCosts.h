@@ -91,13 +91,15 @@ struct SharingCosts {
   int64_t mostRowParts = 16384;        ///< that one block adds up, of such rows
   int64_t leastProductPart = 256;      ///< of a product's sum: a shorter one is over before a second launch starts
   int64_t leastProductParts = 4;       ///< two or three do not pay for the second launch
-  int64_t coresPerMultiprocessor = 4;  ///< tiles of CUDA cores
-  int64_t mostCoresWaves = 2;          ///< of such tiles, the last of which may be nearly empty:
-  int64_t mostCoresParts = 16;         ///< of them, where that saves
-  double leastCoresGain = 1.1;         ///< so many times as much time as it takes
-  double coresRate = 1.7e5;            ///< multiply-adds of a multiprocessor in a microsecond: 768x768x4096, H100
-  int64_t mostFedParts = 64;           ///< of products that tensor copies feed
-  double unequal = 1.1;                ///< times as long: parts that differ pay for checks of where they end
+  int64_t coresPerMultiprocessor = 4;  ///< tiles of CUDA cores, where nothing else is known
+  // Fitted to f32 products in 1 to 24 parts, H200, docs/lab/2026-11-26-planner-4.md.
+  int64_t mostCoresParts = 32; ///< of products on CUDA cores
+  double leastGain = 1.05;     ///< so many times as long as parts takes the whole sum of a product
+  double coresRate = 1.8e5;    ///< multiply-adds of a multiprocessor in a microsecond, in tiles of 128 × 128
+  double coresBlock = 0.7;     ///< microseconds until a block's first slot is there, and in which its results leave
+  double coresAlone = 1.15;    ///< times as long as beside another one takes a block that is alone on its multiprocessor
+  int64_t mostFedParts = 64;   ///< of products that tensor copies feed
+  double unequal = 1.1;        ///< times as long: parts that differ pay for checks of where they end
 };
 
 /// Scans (ScanPlan.cpp, te-split-scan).
@@ -201,6 +203,10 @@ struct WarpgroupCosts {
   double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
   double result = 0.55e-4;             ///< microseconds that a result takes to leave
   double resultBehind = 0.15e-4;       ///< the same while another team multiplies
+  double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
+  /// So many times as long as columns by 8, or in place of rows, take tiles whose rates were measured, and rows in their place.
+  static constexpr double leastGain = 1.025;
+  double leastSlot = 0.125;            ///< microseconds of a slot, whatever lies in it: its barriers
   double startOfTeams = 0.4;           ///< microseconds until the second team has its first tile, and of the last tile's results
   double startOfCluster = 1.6;         ///< microseconds in which the blocks of clusters meet
   int64_t manyRounds = 16;             ///< of the device, from which three warpgroups gain: 0.7 to 1.5 % in 21, -2 % in 3
@@ -241,6 +247,8 @@ struct ThreadCosts {
 struct CoresCosts {
   int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
   int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t warpsOfFew = 4;    ///< of a multiprocessor, up to which a tile of few has more of them,
+  int64_t fewestResults = 8; ///< with no fewer results a thread
   int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
   int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
   int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits

@@ -58,7 +58,7 @@ public:
 private:
   /// What launches of warpgroups have beside.
   void warpgroups() {
-    for (const char *flag : {"persistent", "rotate"})
+    for (const char *flag : {"persistent", "rotate", "turned"})
       step([&](LaunchRecord &r) { return toggle(r, flag); });
     for (bool up : {true, false})
       step([&](LaunchRecord &r) { return scale(r, "part", up, 8, 256); });

@@ -151,7 +151,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
   bool LaunchPlan::*obeyedHere[] = {&LaunchPlan::descending, &LaunchPlan::lagging,
-                                    &LaunchPlan::backward}; // in the order of tiles and rounds
+                                    &LaunchPlan::backward, // in the order of tiles and rounds
+                                    &LaunchPlan::turned};  // in dots
   for (const ScheduleFlag &f : kScheduleFlags)
     if (!isLeftOut(f, l_) && !llvm::is_contained(obeyedHere, f.field))
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));

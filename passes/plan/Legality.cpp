@@ -71,9 +71,11 @@ const PlanRule kRules[] = {
        int64_t all = l.warps * l.pingpong + l.producerWarps;
        return all <= 32 ? std::string() : llvm::formatv("{0} warps; a block has 32", all).str();
      }},
-    {{10, "part", "Parts of an epilogue have a power of two of columns."},
+    {{10, "part", "Parts of an epilogue have a power of two of columns, or of the unit wgmma a multiple of 8."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
-       return isPower(l.part) ? std::string() : llvm::formatv("parts of {0} columns; they are powers of two", l.part).str();
+       return isTile(l.part, l)
+                  ? std::string()
+                  : llvm::formatv("parts of {0} columns; they are powers of two (or multiples of 8 of the unit wgmma's)", l.part).str();
      }},
     {{11, "producer_registers", "Threads that fill keep a multiple of 8 registers, 24 at least."},
      [](KernelOp, const LaunchPlan &l, Ops) -> std::string {

@@ -45,6 +45,7 @@ struct LaunchPlan {
   bool paired = false;       ///< a persistent block's tiles along `clusterIndex` come in pairs, one from its end and one from its start
   bool lagging = false;      ///< what a cascade's terms refer to moves only where they would get large without it
   bool held = false;         ///< what a walk's first products take of rows stays in registers, and its slot is free at once
+  bool turned = false;       ///< columns of a product take the rows of unit wgmma
   bool backward = false;     ///< a walk that several products share goes from its last tile to its first
   bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
   int64_t clamp = 0;         ///< a thread with at most so many rows reads the last one in place of those beyond it, if they give no result
@@ -111,11 +112,12 @@ inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"peel", &LaunchPlan::peel},          {"descending", &LaunchPlan::descending},
     {"paired", &LaunchPlan::paired},      {"lagging", &LaunchPlan::lagging},
     {"held", &LaunchPlan::held},          {"backward", &LaunchPlan::backward},
+    {"turned", &LaunchPlan::turned},
 };
 
 /// Whether a plan says nothing of a field: few launches have it.
 inline bool isLeftOut(const ScheduleFlag &f, const LaunchPlan &l) {
-  bool LaunchPlan::*few[] = {&LaunchPlan::paired, &LaunchPlan::lagging, &LaunchPlan::held, &LaunchPlan::backward};
+  bool LaunchPlan::*few[] = {&LaunchPlan::paired, &LaunchPlan::lagging, &LaunchPlan::held, &LaunchPlan::backward, &LaunchPlan::turned};
   return llvm::is_contained(few, f.field) && !(l.*f.field);
 }
 inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {

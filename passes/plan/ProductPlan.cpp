@@ -146,6 +146,12 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   l.promote = mma ? promoteAfter(type) : 0;
   if (mma && target_.tma && !target_.wgmma)
     remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
+  // Few tiles: more warps for each, until a multiprocessor has some of them to turn to.
+  Count tiles = likelyTiles(l, c, dims);
+  const CoresCosts &cores = costs_.cores;
+  while (!mma && small && Count(0) < tiles && 2 * l.warps <= cores.warpsOfFew &&
+         2 * l.warps * tiles <= cores.warpsOfFew * target_.smCount && bm * bn >= cores.fewestResults * 64 * l.warps)
+    l.warps *= 2;
   l.raster = 8;
   if (!mma && copied && bytes == 4)
     feedCores(l, c, dims);

@@ -16,6 +16,8 @@ bool takesColumnsAsRows(const LaunchPlan &l, const Contraction &c, ArrayRef<int6
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   if (form && (form->aInRegisters || form->bInRegisters))
     return form->bInRegisters;
+  if (l.turned)
+    return true;
   int64_t rows = 1;
   bool walksRows = false;
   for (unsigned d : c.m) {

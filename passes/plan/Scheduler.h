@@ -158,7 +158,9 @@ private:
   /// the operands do not allow it; of the operands `why` then says so.
   bool scheduleWgmma(LaunchPlan &l, const Contraction &given, llvm::ArrayRef<int64_t> dims, std::string &why);
   struct WarpgroupProduct;
-  WarpgroupProduct settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form, llvm::ArrayRef<int64_t> dims);
+  /// `turns`: columns take the unit's rows, whatever is longer.
+  WarpgroupProduct settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form, llvm::ArrayRef<int64_t> dims,
+                                 bool turns);
   /// Whether a tile's accumulators and slots can be had.
   bool takesTile(const WarpgroupProduct &w, const ProductTile &tile);
   /// Microseconds of all rounds over the device; of unknown sizes as timeOf. `cluster`: blocks that share the columns' operand.
@@ -174,6 +176,8 @@ private:
   void shareOtherwise(LaunchPlan &p, llvm::SmallVector<unsigned> list, llvm::ArrayRef<int64_t> dims, llvm::function_ref<bool()> isFed);
   /// Makes tiles such that tensor copies feed the unit; false where none are, and `why`.
   bool feedTiles(LaunchPlan &p, WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims, std::string &why);
+  /// Columns of a part of the epilogue, for a tile of so many rows and columns of the unit.
+  static int64_t partOf(const WarpgroupProduct &w, int64_t rows, int64_t columns);
   /// Warps, parts of the epilogue and slots for the tiles of `l`; returns the bytes of a stage.
   int64_t stageTiles(LaunchPlan &l, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
   /// In which order blocks take tiles, and how many they take.
@@ -203,6 +207,7 @@ private:
     int64_t bytes, aBytes; ///< of an operand's element in the unit, and as it is brought
     int64_t m, n, batch;   ///< likely extents
     int64_t slots;         ///< of the likely sum: a row of one has 128 bytes
+    double operands;       ///< their bytes in memory
     int64_t promote,
         sets;           ///< of accumulators: a tile's and the sum's; or the product's, and what is made of them between two walks over it
     bool inRegisters;   ///< an operand comes from there
@@ -211,12 +216,15 @@ private:
     bool alike;         ///< the blocks walk the same tiles
     bool tall;          ///< 256 rows leave shared memory for four slots and a part of 16-bit results; registers for little beside these
     bool three;         ///< three warpgroups may share tiles (not measured with what leaves by elements)
+    bool turned;        ///< columns have the unit's rows, which rows might have, too
+    bool mayTurn;       ///< they may have it
     bool alone;         ///< nothing but results leaves or comes in beside the operands
     bool acrossColumns; ///< rows of slots run along columns
     bool isAdded, inChunks; ///< each tile's product is added to a sum, or that of several (roundsInAccumulators)
     StoredBytes stored;
     llvm::BitVector inTile;
     ProductTile tile; ///< chosen
+    double time = 0;  ///< that it takes
     /// Slots whose rows run along columns are as wide as the largest power of two that such a tile is a multiple of.
     int64_t rowBytes(const ProductTile &tile) const {
       bool isBetween = !llvm::isPowerOf2_64(tile.n) && tile.n % 64;

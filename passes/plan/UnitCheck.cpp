@@ -248,6 +248,15 @@ struct Scheduler::ProductRules {
     return feedsA && s.canFeedWgmma(p.l, c.b, c.n, c.k, p.dims, why) ? Broken{} : refuse(p, "cannot be fed by producer warps: " + why);
   }
 
+  static Broken ofTurned(Scheduler &, const UnitProduct &p) {
+    if (!p.l.turned)
+      return {};
+    if (!isWarpgroups(p) || !p.l.producerWarps)
+      return refuse(p, "has no rows that columns could take (turned), as warpgroups have whose slots producer warps fill", "turned");
+    return p.form->aInRegisters || p.form->bInRegisters ? refuse(p, "takes its rows from registers, which columns cannot be (turned)")
+                                                        : Broken{};
+  }
+
   // What follows is of warps, and of sums.
 
   static Broken ofMma(Scheduler &s, const UnitProduct &p) {
@@ -309,6 +318,7 @@ struct Scheduler::ProductRules {
       {{43, "unit", "Sums leave accumulators that round before they have rounded too much."}, ofPromotion},
       {{44, "unit", "A tile has no more products than that."}, ofPromotedTile},
       {{45, "held", "Rows stay in registers where products are in flight beside each other."}, ofHeld},
+      {{46, "turned", "Columns take the rows of warpgroups, and both operands come from slots."}, ofTurned},
   };
 };
 
@@ -318,6 +328,8 @@ static std::pair<StringRef, std::string> findFieldOfProducts(const LaunchPlan &l
     return {"unit", "unit " + l.unit + " takes products, and there is none"};
   if (l.producerWarps)
     return {"producer_warps", llvm::formatv("{0} producer warps load what a product takes, and there is none", l.producerWarps)};
+  if (l.turned)
+    return {"turned", "turned: there is no product whose columns could take the unit's rows"};
   if (l.promote)
     return {"promote", llvm::formatv("promote {0}: there is no product whose sums would leave a unit's accumulators", l.promote)};
   if (l.inFlight > 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
 #include "passes/plan/ProductRounds.h"
+#include "passes/plan/ProductTime.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Scheduler.h"
 
@@ -10,7 +11,6 @@
 #include "ir/tile/Accumulator.h"
 #include "passes/index/Strides.h"
 #include "passes/index/TileCondition.h"
-#include "support/TargetRates.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,11 +19,15 @@ namespace kernelc::te {
 
 /// Rows of three warpgroups.
 static constexpr int64_t kThreeRows = 192;
+/// Columns of a part of an epilogue, of which fewer take a barrier each for little; its results, more of which take the place of slots.
+static constexpr int64_t kShortestPart = 32, kLargestPart = 160 * 128;
+/// Columns that an instruction has come by so many.
+static constexpr int64_t kColumnStep = 8;
 /// Bytes of a slot's rows, if they are as wide as the widest swizzle.
 static constexpr int64_t kSlotRow = 128;
 
 Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form,
-                                                     ArrayRef<int64_t> dims) {
+                                                     ArrayRef<int64_t> dims, bool turns) {
   WarpgroupProduct w;
   Contraction &c = w.c = given;
   w.bytes = w.aBytes = unitBytes(form.type);
@@ -31,7 +35,8 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   w.n = extentProduct(l, c.n, dims, likely_);
   w.batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
   int64_t summed = extentProduct(l, c.k, dims, likely_);
-  w.slots = llvm::divideCeil((summed < 0 ? costs_.merging.unknownExtent : summed) * w.bytes, kSlotRow);
+  summed = summed < 0 ? costs_.merging.unknownExtent : summed;
+  w.slots = llvm::divideCeil(summed * w.bytes, kSlotRow);
   w.inRegisters = form.aInRegisters || form.bInRegisters;
   auto mostOf = [&](ArrayRef<unsigned> list, int64_t extent) {
     int64_t most = mostPoints(l, list, dims);
@@ -39,10 +44,15 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   };
   int64_t rows = mostOf(c.m, extentProduct(l, c.m, dims, facts_)), columns = mostOf(c.n, extentProduct(l, c.n, dims, facts_));
   // The unit's 64 rows are filled by the side that comes from registers, else by the longer one.
-  if (w.inRegisters ? form.bInRegisters : rows >= 0 && rows < 64 && (columns < 0 || columns >= 64)) {
+  bool isShort = rows >= 0 && rows < 64;
+  if (w.inRegisters ? form.bInRegisters : turns || (isShort && (columns < 0 || columns >= 64))) {
     c.swapOperands();
     std::swap(w.m, w.n);
   }
+  w.turned = turns;
+  w.operands = double(w.batch) *
+               (double(std::max<int64_t>(0, w.m)) * double(w.aBytes) + double(std::max<int64_t>(0, w.n)) * double(w.bytes)) *
+               double(summed);
   w.promote = promoteAfter(form.type);
   w.sets = w.promote || !c.partScales.empty() || walksTwice(l) ? 2 : 1;
   auto straddles = [&](Value factor) { return findOperandRead(factor) && rowsStraddleLines(factor); };
@@ -55,9 +65,10 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
                  llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) { return reducedInTile(l, n).empty(); });
   w.tall = isPlain && !w.inRegisters && w.stored.boxes + w.stored.turned <= 2 && stagedReads(l, c, dims).empty();
   // A schedule that gives tiles or warps means those of one team.
-  bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong"},
+  bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong", "turned"},
                               [&](StringRef key) { return isInSchedule(kernel_, target_.name, l.name, key); });
-  w.alone = w.tall && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven;
+  w.alone = isPlain && !w.inRegisters && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven && stagedReads(l, c, dims).empty();
+  w.mayTurn = w.alone && w.tall && !isShort && rows >= 0 && columns >= 64; // (words of results would be turned one by one)
   ReadOp first = findOperandRead(c.a);
   w.three = isPlain && !w.stored.turned && (w.inRegisters ? first && first.getResult().getType().isF32() : w.stored.boxes <= 2);
   w.acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
@@ -78,27 +89,21 @@ bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
   // So may several rows' indices; results that leave by elements want long parts, and straddling rows lose with other widths (H200).
   if (isBetween && (w.c.m.size() > 1 || w.stored.turned || w.loadBound))
     return false;
+  // A part of an epilogue has whole rows of 16 columns, if it does not have these along the rows of its slot; i8 comes by 16 columns.
+  if (!isPower && (w.turned ? partOf(w, tile.m, tile.n) < kShortestPart || (tile.n % 16 && w.bytes == 1) : tile.n % 16 != 0))
+    return false;
   // What leaves by elements needs registers beside a thread's 128 accumulators.
   return !(w.stored.turned && tile.m * tile.n > 256 * 128) && !(w.loadBound && tile.n > 192) && w.rowBytes(tile) >= 64;
 }
 
 double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile, int64_t cluster) {
-  const WarpgroupCosts &costs = costs_.warpgroups;
-  const double inFlight = w.isAdded && !holdsAccumulators(tile, 3, target_) ? costs.oneInFlight : 1;
+  const double inFlight = w.isAdded && !holdsAccumulators(tile, 3, target_) ? costs_.warpgroups.oneInFlight : 1;
   if (w.m < 0 || w.n < 0)
     return timeOf(tile, w.m, w.n, w.batch, target_) / inFlight;
   Count blocks = ceilDiv(ceilDiv(Count(w.m), tile.m), cluster) * cluster * ceilDiv(Count(w.n), tile.n);
-  double rounds = double(ceilDiv(w.batch * blocks, target_.smCount));
   if (w.loadBound) // as many rounds, of what half of a cluster of two loads
-    return rounds * (tile.m + tile.n / 2.0);
-  const TargetRates &rates = *findTargetRates(target_.name);
-  double best = double(rates.matrix16) * rates.clock * costs.bestRate, results = double(tile.m) * tile.n;
-  constexpr double kPoints = kSlotRow / 2.0; // of 16 bits; the unit takes as many bytes of other types
-  double multiplied = results * kPoints * 100 / tile.percent / best * inFlight;
-  double rows = tile.m + double(tile.n) / double(cluster) * kSlotRow / double(w.rowBytes(tile)); // of slots
-  double start = (tile.teams > 1 ? costs.startOfTeams : 0) + (cluster > 1 ? costs.startOfCluster : 0);
-  return start + rounds * (double(w.slots) * std::max(multiplied, rows / costs.slotRows) +
-                           results * (tile.teams > 1 ? costs.resultBehind : costs.result));
+    return double(ceilDiv(w.batch * blocks, target_.smCount)) * (tile.m + tile.n / 2.0);
+  return timeOfTiles({w.batch, w.m, w.n, w.slots, w.operands, inFlight, w.rowBytes(tile), cluster}, tile, target_);
 }
 
 bool Scheduler::isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile) {
@@ -125,18 +130,22 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
   double least = 0;
   bool found = false;
   SmallVector<ProductTile> tiles = productTiles(untiled, c, dims, isTaken);
-  if (w.alone && w.m >= 0 && w.n >= 0)
-    llvm::append_range(tiles, wgmmaPlainTiles());
-  for (const ProductTile &tile : tiles) {
+  const size_t others = tiles.size();  // from there on those of products alone
+  if (w.alone && w.m >= 0 && w.n >= 0) // of words one team's, of two warpgroups
+    llvm::copy_if(wgmmaPlainTiles(), std::back_inserter(tiles),
+                  [&](const ProductTile &tile) { return w.tall || (tile.m <= 128 && tile.teams == 1); });
+  for (auto [place, tile] : llvm::enumerate(tiles)) {
     if (!takesTile(w, tile))
       continue;
     double time = timeOfTile(w, tile, isWorthPairs(w, tile) ? 2 : 1);
-    if (found && time >= least)
+    bool isBetween = place >= others && tile.teams == 1 && tile.m <= 128;
+    if (found && time * (isBetween ? costs_.warpgroups.leastGain : 1) >= least)
       continue;
     LaunchPlan tiled = untiled;
     tiled.promote = w.promote;
     tiled.unit = "wgmma";
     tiled.pingpong = tile.teams;
+    tiled.turned = w.turned;
     auto assignSide = [&](ArrayRef<unsigned> all, int64_t points) {
       SmallVector<unsigned> side = c.tiledOf(all);
       if (c.where || llvm::any_of(side, [&](unsigned d) { return w.inTile[dims[d]]; }))
@@ -159,6 +168,7 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     found = true;
     least = time;
     w.tile = tile;
+    w.time = time;
     p = tiled;
   }
   return found;
@@ -224,6 +234,27 @@ bool Scheduler::feedTiles(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t> 
   return fits;
 }
 
+/// The next shorter part of so many columns that rows of a slot run across; 0 where there is none.
+static int64_t shorterPart(int64_t columns, int64_t part) {
+  do
+    part -= kColumnStep;
+  while (part > 0 && columns % part);
+  return std::max<int64_t>(0, part);
+}
+
+int64_t Scheduler::partOf(const WarpgroupProduct &w, int64_t rows, int64_t columns) {
+  int64_t part = LaunchPlan().part;
+  while (columns % std::min(columns, part))
+    part /= 2;
+  if (!w.turned || part >= kShortestPart)
+    return part;
+  // Along the rows of a slot parts have any width: as few as shared memory has room for.
+  part = columns;
+  while (part > 0 && part * rows > kLargestPart)
+    part = shorterPart(columns, part);
+  return part;
+}
+
 int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
@@ -243,15 +274,16 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
     int64_t parts = columns[cut.index] / cut.extent, slots = std::min<int64_t>(2, parts) * l.pingpong, points = bm * (bn / parts);
     return (target_.maxSharedPerBlock - beside - merged - points * (slots * boxes + w.stored.turned)) / stageBytes;
   };
-  while (row % std::min(row, l.part))
-    l.part /= 2;
+  l.part = partOf(w, bm, row);
+  auto shorter = [&](int64_t part) { return w.turned && !llvm::isPowerOf2_64(row) ? shorterPart(row, part) : part / 2; };
   if (l.pingpong > 1) // each team has slots of its own for results
     l.part = std::min<int64_t>(l.part, 32);
   // Smaller parts where larger ones would cost the product a slot of a short ring.
-  if (l.part > 16 && stagesBeside(l.part) < 4 && stagesBeside(l.part / 2) > stagesBeside(l.part))
-    l.part /= 2;
-  while (stagesBeside(l.part) < 2 && l.part > 16)
-    l.part /= 2;
+  constexpr int64_t kLeastPart = 16;
+  if (int64_t part = shorter(l.part); part >= kLeastPart && stagesBeside(l.part) < 4 && stagesBeside(part) > stagesBeside(l.part))
+    l.part = part;
+  for (int64_t part = shorter(l.part); part >= kLeastPart && stagesBeside(l.part) < 2; part = shorter(part))
+    l.part = part;
   l.stages = std::clamp<int64_t>(stagesBeside(l.part), 2, 12);
   return stageBytes;
 }
@@ -264,8 +296,8 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   // because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).
   const WarpgroupCosts &costs = costs_.warpgroups;
   Count tiles = likelyTiles(l, c, dims);
-  bool isOver =
-      Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && c.m == given.m && w.m >= w.n && !w.straddled;
+  bool isLong = w.turned ? w.n >= w.m : c.m == given.m && w.m >= w.n;
+  bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && isLong && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances; phases have different
   // numbers of rounds, and follow each other.
@@ -307,11 +339,19 @@ bool Scheduler::scheduleWgmma(LaunchPlan &l, const Contraction &given, ArrayRef<
   std::optional<WarpgroupForm> form = findWarpgroupForm(given);
   if (!target_.wgmma || !form)
     return false;
-  WarpgroupProduct w = settleProduct(l, given, *form, dims);
+  WarpgroupProduct w = settleProduct(l, given, *form, dims, /*turns=*/false);
   LaunchPlan p = l;
   if (!chooseTile(p, w, dims)) {
     why = "no tile of the unit holds all that is reduced in it";
     return false;
+  }
+  if (w.mayTurn && w.m >= 0 && w.n >= 0) {
+    WarpgroupProduct other = settleProduct(l, given, *form, dims, /*turns=*/true);
+    LaunchPlan turned = l;
+    if (chooseTile(turned, other, dims) && other.time * costs_.warpgroups.leastGain < w.time) {
+      w = other;
+      p = turned;
+    }
   }
   if (!feedTiles(p, w, dims, why))
     return false;

@@ -73,6 +73,9 @@ public:
   }
 
 private:
+  /// Points of a chunk of a product's sum are a multiple of so many, where it is cut along one index: whole tiles of any unit, and lines.
+  static constexpr int64_t kLine = 128;
+
   /// What a part of a reduction is: a point of the first `whole` reduced indices, and `chunk` elements of
   /// the next one (0: all of them).
   struct Parts {
@@ -110,16 +113,15 @@ private:
       return Parts(); // its results stay in registers, or its operand's do
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
       return Parts();
-    int64_t divisor = knownDivisor(extents.getResult(parallel), facts_);
     if (schedule_.parts)
-      return scheduledParts(op, product, lengths[0], divisor);
+      return scheduledParts(op, product, lengths[0], knownDivisor(extents.getResult(parallel), facts_));
     if (r && !product && schedule_.merge != Merge::Launch && findHeldRow(r, facts_, target_))
       return Parts();
     if (!product)
       return partsOf(op, points, int64_t(thin), lengths);
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
-      return partsOfFedProduct(r, *fed, *product, divisor);
-    return partsOfProduct(r, *product, lengths[0], divisor);
+      return partsOfFedProduct(r, *fed, *product);
+    return partsOfProduct(r, *product, lengths);
   }
 
   /// As many as the schedule says, of the first reduced index.
@@ -236,13 +238,10 @@ private:
   /// A product of which tensor copies can bring enough rows to warpgroups, on a target whose rates are known.
   std::optional<FedProduct> findFedProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
     std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-    if (!target_.partRates.slots || !form || !hasRowsOfCopies(c, facts_))
+    if (target_.partRates.sums <= 0 || !target_.wgmma || !form || !hasRowsOfCopies(c, facts_))
       return std::nullopt;
     constexpr int64_t kRows = 64; // of the unit
-    Count inner = 1;
-    for (int64_t length : lengths.drop_front())
-      inner *= length;
-    FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), lengths[0], int64_t(inner),
+    FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), SmallVector<int64_t, 4>(lengths),
                  unitBytes(form->type)};
     return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
   }
@@ -257,7 +256,12 @@ private:
 
   /// A product with as many columns as it and those have that may run beside it (Beside.h): they need nothing of each other.
   FedProduct withOthers(ReduceOp reduce, FedProduct p) {
-    auto workOf = [](const FedProduct &f) { return double(f.batch) * double(f.m) * double(f.n) * double(f.k) * double(f.inner); };
+    auto workOf = [](const FedProduct &f) {
+      double work = double(f.batch) * double(f.m) * double(f.n);
+      for (int64_t length : f.lengths)
+        work *= double(length);
+      return work;
+    };
     double own = workOf(p), all = own;
     llvm::SmallPtrSet<Operation *, 16> sources;
     findSources(reduce, sources);
@@ -281,54 +285,89 @@ private:
   }
 
   /// What the parts take decides.
-  Parts partsOfFedProduct(ReduceOp reduce, const FedProduct &p, const Contraction &c, int64_t divisor) {
-    auto isEqual = [&](int64_t chunk) { return divisor % chunk == 0; };
+  Parts partsOfFedProduct(ReduceOp reduce, const FedProduct &p, const Contraction &c) {
+    auto isEqual = [&](unsigned index, int64_t chunk) { return divisorOf(reduce, index) % chunk == 0; };
     FedProduct all = withOthers(reduce, p);
-    int64_t chunk = bestChunk(all, target_, [&](int64_t chunk) { return isEqual(chunk) || canEndEarly(c); });
-    return chunk < p.k ? Parts{0, chunk, /*lastIsShorter=*/!isEqual(chunk)} : Parts();
+    PartOfSum part = bestParts(all, target_, [&](unsigned index, int64_t chunk) { return isEqual(index, chunk) || canEndEarly(c); });
+    return {part.whole, part.chunk, /*lastIsShorter=*/part.chunk && !isEqual(part.whole, part.chunk)};
+  }
+
+  /// A known divisor of a summed index's extent.
+  int64_t divisorOf(ReduceOp reduce, unsigned index) {
+    return knownDivisor(reduce.getExtents().getResult(reduce.getNumParallel() + index), facts_);
   }
 
   /// Other products with few results and a long sum: as many parts as multiprocessors have
   /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add). On CUDA cores, four blocks each
   /// that have a smaller tile: there the multiply-adds themselves are what takes time.
-  Parts partsOfProduct(ReduceOp reduce, const Contraction &c, int64_t length, int64_t divisor) {
+  Parts partsOfProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
     bool cores = !hasUnit(c, target_);
     const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? costs_.coresPerMultiprocessor : 1;
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return ceilDiv(Count(extentOf(reduce, dims)), tile); };
     Count tiles =
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));
     int64_t parts = kPerMultiprocessor * target_.smCount / int64_t(tiles);
+    Count length = 1; // of the whole sum
+    for (int64_t of : lengths)
+      length *= of;
+    const bool isReckoned = cores && target_.partRates.sums > 0;
+    if (isReckoned)
+      parts = partsOnCores(extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), int64_t(length),
+                           std::max(costs_.mostCoresParts, parts));
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
     if (parts < costs_.leastProductParts)
-      parts = cores ? partsOfWaves(extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), length) : 1;
-    if (parts < costs_.leastProductParts)
       return Parts();
+    // Outer indices are parts as they stand where these are no shorter, and no more, than wanted; the next one is cut.
     const int64_t least = costs_.leastProductPart;
-    int64_t equal = llvm::divideCeil(length, parts), chunk = std::max<int64_t>(least, llvm::PowerOf2Ceil(equal));
-    if (divisor % chunk == 0)
-      return chunk * 2 <= length ? Parts{0, chunk} : Parts();
-    constexpr int64_t kWhole = 128; // whole tiles of any unit, and whole lines
-    chunk = std::max<int64_t>(least, llvm::alignTo(equal, kWhole));
-    return chunk * 2 <= length && canEndEarly(c) ? Parts{0, chunk, /*lastIsShorter=*/true} : Parts();
+    Parts found;
+    int64_t rest = int64_t(length);
+    while (found.whole + 1 < lengths.size() && lengths[found.whole] <= parts && rest / lengths[found.whole] >= least) {
+      int64_t extent = lengths[found.whole++];
+      rest /= extent;
+      parts = llvm::divideCeil(parts, extent);
+    }
+    int64_t next = lengths[found.whole], inner = std::max<int64_t>(1, rest / next), divisor = divisorOf(reduce, found.whole);
+    int64_t shortest = llvm::divideCeil(least, inner), equal = llvm::divideCeil(next, parts);
+    const int64_t kWhole = inner > 1 ? 1 : kLine;
+    int64_t chunk = std::max<int64_t>(shortest, isReckoned ? llvm::alignTo(equal, kWhole) : llvm::PowerOf2Ceil(equal));
+    if (divisor % chunk) {
+      chunk = std::max<int64_t>(shortest, llvm::alignTo(equal, kWhole));
+      if (!canEndEarly(c))
+        return found;
+      found.lastIsShorter = divisor % chunk != 0;
+    }
+    if (parts > 1 && chunk * 2 <= next)
+      found.chunk = chunk;
+    return found;
   }
 
-  /// How many parts of a product on CUDA cores take least time, where its tiles fill one wave and little of another; 1: none.
-  int64_t partsOfWaves(int64_t batch, int64_t m, int64_t n, int64_t length) {
-    constexpr int64_t kTile = 64;
-    const PartRates &rates = target_.partRates;
-    Count tiles = Count(std::max<int64_t>(1, batch)) * ceilDiv(Count(m), kTile) * ceilDiv(Count(n), kTile);
-    if (m <= 0 || n <= 0 || rates.sums <= 0 || tiles > costs_.mostCoresWaves * target_.smCount)
+  /// In how many parts, of at most `most`, a product on CUDA cores takes least time; 1: as a whole.
+  int64_t partsOnCores(int64_t batch, int64_t m, int64_t n, int64_t length, int64_t most) {
+    if (m <= 0 || n <= 0)
       return 1;
-    double one = double(kTile * kTile) * double(length) / costs_.coresRate;
-    auto timeOf = [&](int64_t parts) {
-      double waves = double(ceilDiv(tiles * parts, target_.smCount)) / double(parts) * one;
-      return parts == 1 ? waves : waves + rates.launch + double(m) * double(n) * double(batch * parts) * sizeof(float) / rates.sums;
+    const ProductTile large{128, 128, 100}, small{64, 64, target_.costs->cores.smallTilePercent}; // as te-plan has them
+    batch = std::max<int64_t>(1, batch);
+    auto chunkOf = [&](int64_t parts) { return parts == 1 ? length : int64_t(llvm::alignTo(llvm::divideCeil(length, parts), kLine)); };
+    auto timeOfParts = [&](int64_t parts) {
+      int64_t all = int64_t(Count(batch) * parts);
+      const ProductTile &tile = timeOf(small, m, n, all, target_) < timeOf(large, m, n, all, target_) ? small : large;
+      double blocks = double(ceilDiv(Count(all) * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n), target_.smCount));
+      double one = double(tile.m) * tile.n * double(chunkOf(parts)) * 100 / tile.percent / costs_.coresRate + costs_.coresBlock;
+      double time = blocks * one * (blocks > 1 ? 1 : costs_.coresAlone);
+      const PartRates &rates = target_.partRates;
+      return parts == 1 ? time : time + rates.launch + double(m) * double(n) * double(all) * sizeof(float) / rates.sums;
     };
     int64_t best = 1;
-    for (int64_t parts = costs_.leastProductParts; parts <= costs_.mostCoresParts && length / parts >= costs_.leastProductPart; parts *= 2)
-      if (timeOf(parts) * costs_.leastCoresGain < timeOf(1) && timeOf(parts) < timeOf(best))
+    double least = timeOfParts(1) / costs_.leastGain;
+    for (int64_t parts = costs_.leastProductParts; parts <= most && length / parts >= costs_.leastProductPart; ++parts) {
+      if (int64_t(llvm::divideCeil(length, chunkOf(parts))) != parts)
+        continue; // fewer, longer ones
+      if (double time = timeOfParts(parts); time < least) {
+        least = time;
         best = parts;
+      }
+    }
     return best;
   }
 

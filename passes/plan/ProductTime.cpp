@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/ProductTime.h"
+
+#include <algorithm>
+
+#include "support/Saturating.h"
+#include "support/TargetCosts.h"
+#include "support/TargetRates.h"
+
+namespace kernelc::te {
+
+double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target &target) {
+  constexpr double kSlotRow = 128; // bytes of the widest swizzle
+  const WarpgroupCosts &costs = target.costs->warpgroups;
+  const TargetRates &rates = *findTargetRates(target.name);
+  double unit = double(rates.matrix16) * rates.clock * costs.bestRate, results = double(tile.m) * tile.n;
+  // Of 16 bits; the unit takes as many bytes of other types.
+  double multiplied = results * kSlotRow / 2 * 100 / tile.percent / unit * p.oneByOne;
+  double rows = tile.m + double(tile.n) / double(p.cluster) * kSlotRow / double(p.slotRow);
+  double one = double(p.slots) * std::max({multiplied, rows / costs.slotRows, costs.leastSlot}) +
+               results * (tile.teams > 1 ? costs.resultBehind : costs.result);
+  // Rounds of the whole device, and the last one, of which memory brings less.
+  Count tiles = Count(p.batch) * ceilDiv(ceilDiv(Count(p.m), tile.m), p.cluster) * p.cluster * ceilDiv(Count(p.n), tile.n);
+  double all = double(tiles), whole = double(tiles / target.smCount), last = all - whole * target.smCount;
+  double memory = target.partRates.memory > 0 ? p.operands / target.partRates.memory / all : 0; // of a tile's share
+  auto round = [&](double brought) { return std::max(one, brought) + costs.besideMemory * std::min(one, brought); };
+  double rounds = whole * round(memory * target.smCount) + (last > 0 ? round(memory * last) : 0);
+  return rounds + (tile.teams > 1 ? costs.startOfTeams : 0) + (p.cluster > 1 ? costs.startOfCluster : 0);
+}
+
+} // namespace kernelc::te
