@@ -9,15 +9,18 @@
 
 namespace kernelc::emulator {
 
-/// Hands out stacks and takes them back; one per live CUDA thread.
+/// Hands out stacks and takes them back; one per live CUDA thread. The next launch on the same OS thread has them
+/// again: mapping stacks takes longer than a short launch, and mutants are thousands of these.
 class StackPool {
 public:
   static constexpr size_t kBytes = 256 * 1024, kGuard = 4096;
-  StackPool() = default;
+  StackPool() { free_.swap(spare().stacks); }
   StackPool(const StackPool &) = delete;
   ~StackPool() {
-    for (char *s : all_)
-      ::munmap(s, kBytes + kGuard);
+    std::vector<char *> &kept = spare().stacks;
+    kept.insert(kept.end(), free_.begin(), free_.end());
+    for (; kept.size() > kMostSpare; kept.pop_back())
+      ::munmap(kept.back(), kBytes + kGuard);
   }
   /// The lowest usable address, or null when the system has no memory left.
   char *take() {
@@ -30,13 +33,24 @@ public:
     if (m == MAP_FAILED)
       return nullptr;
     ::mprotect(m, kGuard, PROT_NONE);
-    all_.push_back(static_cast<char *>(m));
-    return all_.back() + kGuard;
+    return static_cast<char *>(m) + kGuard;
   }
   void give(char *stack) { free_.push_back(stack - kGuard); }
 
 private:
-  std::vector<char *> all_, free_;
+  static constexpr size_t kMostSpare = 2048; ///< a few pages of each have been touched
+  struct Stacks {
+    std::vector<char *> stacks;
+    ~Stacks() {
+      for (char *s : stacks)
+        ::munmap(s, kBytes + kGuard);
+    }
+  };
+  static Stacks &spare() {
+    static thread_local Stacks stacks;
+    return stacks;
+  }
+  std::vector<char *> free_;
 };
 
 } // namespace kernelc::emulator

@@ -131,14 +131,50 @@ bool MaskFinder::isFreeOfReduced(Value v, const Mask &m) {
 }
 
 /// Whether "this result has a masked point" is a condition on the result's own point: the domain is a box in the reduced
-/// dims and the least value of what is compared is attained.
+/// dims, or lies between ends along the only one, and the least value of what is compared is attained.
 bool MaskFinder::canSayWhereMasked(const Mask &m) {
   AffineExpr form = m.constraint ? m.constraint->form : m.bound->form;
-  if (op_.getInit() || op_.getOutMap() || op_.getShape() || op_.getCondition() || op_.getYield().getCondition() ||
-      !isSeparable(form, reduced_))
+  if (op_.getInit() || op_.getOutMap() || op_.getShape() || op_.getYield().getCondition() || !isSeparable(form, reduced_))
     return false;
-  SmallVector<DimRange> ranges = rangesOfReduced();
-  return findExtreme(form, false, ranges) && findExtreme(form, true, ranges);
+  SmallVector<SmallVector<DimRange>> boxes = rangesOfDomain();
+  return !boxes.empty() && llvm::all_of(boxes, [&](ArrayRef<DimRange> ranges) {
+    return findExtreme(form, false, ranges) && findExtreme(form, true, ranges);
+  });
+}
+
+/// The domain as what boxes have in common: `rangesOfReduced`, and along the only reduced dim each low end of it with each high end.
+/// None where it is something else.
+SmallVector<SmallVector<DimRange>> MaskFinder::rangesOfDomain() {
+  SmallVector<DimRange> box = rangesOfReduced();
+  std::optional<IntegerSet> set = op_.getCondition();
+  if (!set)
+    return {box};
+  if (op_.getNumDims() - parallel_ != 1)
+    return {};
+  unsigned walked = parallel_;
+  SmallVector<AffineExpr> lowers{box[walked].low}, uppers{box[walked].high};
+  for (auto [n, e] : llvm::enumerate(set->getConstraints())) {
+    // (one point of the dim further, one more or less: its bounds are attained)
+    AffineExpr slope =
+        simplifyAffineExpr(e.replace(getAffineDimExpr(walked, set->getContext()), getAffineDimExpr(walked, set->getContext()) + 1) - e,
+                           op_.getNumDims(), symbols_);
+    auto step = dyn_cast<AffineConstantExpr>(slope);
+    if (set->isEq(unsigned(n)) || !step || std::abs(step.getValue()) != 1)
+      return {};
+    unsigned one[] = {unsigned(n)};
+    IndexBounds bounds = findBounds(select(*set, one), walked, box);
+    llvm::append_range(lowers, bounds.lowers);
+    llvm::append_range(uppers, bounds.uppers);
+  }
+  if (lowers.size() + uppers.size() != 2 + set->getNumConstraints())
+    return {};
+  SmallVector<SmallVector<DimRange>> boxes;
+  for (AffineExpr low : lowers)
+    for (AffineExpr high : uppers) {
+      boxes.push_back(box);
+      boxes.back()[walked] = {low, high};
+    }
+  return boxes;
 }
 
 /// A parallel dim is itself, a reduced one anything below its extent.
@@ -192,8 +228,17 @@ Value MaskFinder::addMasked(OpBuilder &b, Value result, const Mask &m, Operation
 }
 
 Value MaskFinder::isSomewhereMasked(OpBuilder &b, const Mask &m, ValueRange parallel, Value bound, Location loc) {
+  Value masked;
+  for (ArrayRef<DimRange> ranges : rangesOfDomain()) {
+    Value here = isMaskedIn(b, m, ranges, parallel, bound, loc);
+    masked = masked ? arith::AndIOp::create(b, loc, masked, here).getResult() : here;
+  }
+  return masked;
+}
+
+/// Whether a point of a box may be masked, and there are some.
+Value MaskFinder::isMaskedIn(OpBuilder &b, const Mask &m, ArrayRef<DimRange> ranges, ValueRange parallel, Value bound, Location loc) {
   using P = arith::CmpIPredicate;
-  SmallVector<DimRange> ranges = rangesOfReduced();
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   auto endOf = [&](AffineExpr form, bool high) -> Value {
     return materialize(b, loc, simplifyAffineExpr(findExtreme(form, high, ranges), op_.getNumDims(), symbols_), parallel, symbols_);
@@ -220,7 +265,8 @@ Value MaskFinder::isSomewhereMasked(OpBuilder &b, const Mask &m, ValueRange para
       orWhere(end(/*high=*/false), relation == P::sgt ? P::sle : P::slt, bound);
   }
   for (unsigned d : reduced_.set_bits()) {
-    Value extent = materialize(b, loc, op_.getExtents().getResult(d), parallel, symbols_);
+    AffineExpr points = simplifyAffineExpr(ranges[d].high - ranges[d].low + 1, op_.getNumDims(), symbols_);
+    Value extent = materialize(b, loc, points, parallel, symbols_);
     masked = arith::AndIOp::create(b, loc, masked, arith::CmpIOp::create(b, loc, P::sgt, extent, zero));
   }
   return masked;

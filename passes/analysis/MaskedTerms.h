@@ -52,6 +52,9 @@ private:
   bool isFreeOfReduced(mlir::Value v, const Mask &m);
   bool canSayWhereMasked(const Mask &m);
   llvm::SmallVector<DimRange> rangesOfReduced();
+  llvm::SmallVector<llvm::SmallVector<DimRange>> rangesOfDomain();
+  mlir::Value isMaskedIn(mlir::OpBuilder &b, const Mask &m, llvm::ArrayRef<DimRange> ranges, mlir::ValueRange parallel, mlir::Value bound,
+                         mlir::Location loc);
   mlir::Value isSomewhereMasked(mlir::OpBuilder &b, const Mask &m, mlir::ValueRange parallel, mlir::Value bound, mlir::Location loc);
 
   ReduceOp op_;

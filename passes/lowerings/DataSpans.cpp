@@ -178,8 +178,7 @@ bool LaunchEmitter::addLinearBound(Value part, const LinearBound &bound, Operati
   Combiner kind = isLow ? Combiner::Min : Combiner::Max;
   SmallVector<int64_t> wide = wideIndices(type);
   Value scalar;
-  // (From where each row begins was wrong once on a GPU, on no emulator: docs/lab/2026-11-26-attention-3.md.)
-  if (together && (wide.size() > 1 || (isLow && !wide.empty())))
+  if (together && wide.size() > 1)
     return true;
   if (together && !wide.empty()) { // what some row of the tile needs
     Value none = isLow ? extentOf(index, loc) : constant(0, loc);

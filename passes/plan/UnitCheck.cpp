@@ -116,7 +116,8 @@ struct Scheduler::ProductRules {
       return {};
     return {llvm::formatv("in_flight {0}: each product reads slots of its own, and there are {1} (stages)", p.l.inFlight, p.l.stages)};
   }
-  /// One after the other, with one warpgroup, such products gave wrong results on a GPU (docs/lab/2026-11-26-attention-3.md).
+  /// Where no two such products are in flight at once, ptxas 12.9 to 13.0 gives the second product's operand A the registers of the
+  /// first one's, which the loop needs in its next round (docs/lab/2026-11-26-right-first-4.md).
   static Broken ofHeld(Scheduler &, const UnitProduct &p) {
     if (!p.l.held || p.l.inFlight > 1 || p.l.unit != "wgmma")
       return {};
