@@ -230,14 +230,16 @@ struct ThreadCosts {
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
-  int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
-  int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
-  int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
-  int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
-  int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits
-  int64_t shortestRow = 32;  ///< words of a tile along memory
-  int apartPercent = 104;    ///< time of tiles whose rows lie apart in memory
-  int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
+  int smallTilePercent = 90;     ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
+  int64_t fewestPoints = 4;      ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t passing = 64;          ///< registers of a thread for an operand on its way, beside its 64 results
+  int64_t besideCopies = 40;     ///< registers beside accumulators and copies: fragments and indices
+  int64_t roundPoints = 6;       ///< of a sum that take as long as a round's barrier, copies' addresses and waits
+  int64_t shortestRow = 32;      ///< words of a tile along memory
+  int apartPercent = 104;        ///< time of tiles whose rows lie apart in memory
+  int64_t wordFill = 96;         ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
+  int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
+  int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.

@@ -42,31 +42,70 @@ public:
     bool masked = llvm::is_contained(op_.getMask(), dim_);
     vector_ = std::min(copiedVector(c_.func, op_.getBase(), op_.getMap(), op_.getBounds(), dim_, masked, most), address_.layout().chunk);
     start_ = address_.slotStart(c_.scalars.lookup(op_.getNumber()));
+    if (op_.getChannel())
+      settleAddress();
     int64_t neighbours = contiguousDim(c_.func, op_.getBase(), op_.getMap(), shape_);
     if (neighbours >= 0 && neighbours != dim_ && vector_ == 1)
       across(neighbours);
+    else if (op_.getChannel())
+      inRounds();
     else
       along();
   }
 
 private:
+  /// Those that copy: of the launch, or of the fillers.
+  int64_t warps() { return op_.getChannel() ? op_.getChannel().getType().getFillers() / 32 : int64_t(c_.func.getWarps()); }
+
   /// Rows of the slot are runs of the tensor.
   void along() {
     int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow;
-    SmallVector<int64_t> rowDims;
-    for (size_t d = 0; d < shape_.size(); ++d)
-      if (int64_t(d) != dim_)
-        rowDims.push_back(d);
-    shareOut(c_, total, c_.func.getWarps() * 32, "copy", loc_, [&](Value id) {
+    shareOut(c_, total, warps() * 32, "copy", loc_, [&](Value id) {
       Value row = id, column = c_.index(0, loc_);
       if (perRow > 1) {
         row = arith::DivSIOp::create(b_, c_.named("row", loc_), id, c_.index(perRow, loc_));
         column = c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, c_.named("column", loc_));
       }
       SmallVector<Value> coords(shape_.size());
-      spreadLinear(c_, row, rowDims, shape_, coords, loc_);
+      spreadLinear(c_, row, address_.layout().rowDims, shape_, coords, loc_);
       coords[dim_] = column;
       copy(coords, address_.offset(row, column));
+    });
+  }
+
+  /// The same by fillers: in each round every thread copies one vector. A digit of the vector's number is the thread's or the round's
+  /// wherever it can be, so that a thread's place is settled ahead of all rounds.
+  void inRounds() {
+    int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow, threads = warps() * 32;
+    OpBuilder::InsertionGuard guard(b_);
+    Value thread = c_.thread(loc_), round = openLoop(c_, 0, llvm::divideCeil(total, threads), 1, "copy", loc_), mine;
+    Value number = c_.add(c_.mul(round, threads, loc_), thread, c_.named("copy_number", loc_));
+    if (total % threads)
+      mine = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, number, c_.index(total, loc_));
+    c_.inBranch(mine, loc_, [&] {
+      int64_t faster = 1; // points of the digits before
+      auto quotient = [&](Value v, int64_t by) { return by == 1 ? v : Value(arith::DivSIOp::create(b_, loc_, v, c_.index(by, loc_))); };
+      auto remainder = [&](Value v, int64_t of, int64_t below) {
+        return below <= of ? v : Value(arith::RemSIOp::create(b_, loc_, v, c_.index(of, loc_)));
+      };
+      int64_t rounds = llvm::divideCeil(total, threads);
+      auto digit = [&](int64_t size) -> Value {
+        int64_t first = faster;
+        faster *= size;
+        if (threads % faster == 0)
+          return remainder(quotient(thread, first), size, threads / first);
+        if (first % threads == 0)
+          return remainder(quotient(round, first / threads), size, llvm::divideCeil(rounds, first / threads));
+        if (threads % first == 0 && faster % threads == 0)
+          return c_.add(quotient(thread, first), c_.mul(remainder(round, faster / threads, rounds), threads / first, loc_), loc_);
+        return remainder(quotient(number, first), size, llvm::divideCeil(total, first));
+      };
+      SmallVector<Value> coords(shape_.size());
+      coords[dim_] = perRow > 1 ? c_.mul(digit(perRow), vector_, c_.named("column", loc_)) : c_.index(0, loc_);
+      for (int64_t d : llvm::reverse(address_.layout().rowDims))
+        if (shape_[d] > 1)
+          coords[d] = digit(shape_[d]);
+      copy(coords, address_.at(coords));
     });
   }
 
@@ -74,7 +113,7 @@ private:
   /// memory by neighbouring threads, which the padding of the slot spreads over the banks.
   void across(int64_t neighbours) {
     constexpr int64_t kSector = 32;
-    Layout layout = tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
+    Layout layout = tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, warps());
     c_.inBranch(c_.isFirstReplica(layout, loc_), loc_, [&] {
       OpenDigits open;
       c_.overDigits(layout.reg, loc_, open, [&] {
@@ -91,39 +130,76 @@ private:
     return d && (llvm::is_contained(op_.getMask(), *d) || te::knownDivisor(end, facts) % shape_[*d] == 0);
   }
 
+  /// Fillers have few registers and start many copies: where subscripts are sums of indices, the address of the tile's first element
+  /// and what a step along each index adds, ahead of all copies.
+  void settleAddress() {
+    AffineMap map = op_.getMap(), shape = shapeOfBase(c_.func, op_.getBase());
+    for (AffineExpr e : map.getResults())
+      for (size_t d = 0; d < shape_.size(); ++d)
+        if (shape_[d] > 1 && e.isFunctionOfDim(d) && !te::linearCoefficient(e, d))
+          return;
+    AffineExpr address = linearAddress(map, shape, layoutOfBase(c_.func, op_.getBase()).strides);
+    auto at = [&](int64_t one) { // with one step along an index, or none
+      SmallVector<AffineExpr> dims;
+      for (int64_t d = 0; d < int64_t(map.getNumDims()); ++d)
+        dims.push_back(getAffineConstantExpr(d == one, map.getContext()));
+      return address.replaceDims(dims);
+    };
+    steps_.resize(shape_.size());
+    for (size_t d = 0; d < shape_.size(); ++d)
+      if (AffineExpr step = simplifyAffineExpr(at(d) - at(-1), 0, map.getNumSymbols());
+          shape_[d] > 1 && step != getAffineConstantExpr(0, map.getContext()))
+        steps_[d] = c_.expand(step, {}, c_.named(c_.indexName(d) + "_step", loc_));
+    from_ = addressAt(c_.scalarsOf(op_.getOffsets()), {});
+  }
+
+  /// The address of the element whose coordinates in the tensor's map are `coords`; `visit` sees each subscript and where the tensor ends.
+  Value addressAt(ArrayRef<Value> coords, llvm::function_ref<void(AffineExpr, Value, AffineExpr, Value)> visit) {
+    AffineMap tensorShape = shapeOfBase(c_.func, op_.getBase()), strides = layoutOfBase(c_.func, op_.getBase()).strides;
+    Value linear;
+    Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
+    for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
+      AffineExpr end = tensorShape.getResult(r);
+      Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(end, {}, loc_);
+      if (visit)
+        visit(e, s, end, n);
+      if (strides)
+        linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);
+      else
+        linear = linear ? Value(arith::AddIOp::create(b_, row, arith::MulIOp::create(b_, row, linear, n), s)) : s;
+    }
+    return linear;
+  }
+
   /// One vector: from the element at `coords` of the tile to `offset` in the slot.
   void copy(SmallVector<Value> coords, Value offset) {
+    Value stepped = from_;
+    for (auto [v, step] : llvm::zip(coords, steps_))
+      if (v && step)
+        stepped = c_.add(stepped, arith::MulIOp::create(b_, loc_, v, step), loc_);
     for (auto [d, v] : llvm::enumerate(coords)) {
       v = c_.add(c_.scalars.lookup(op_.getOffsets()[d]), v, c_.named(c_.indexName(d), loc_));
       v = v ? v : c_.index(0, loc_);
     }
-    AffineMap tensorShape = shapeOfBase(c_.func, op_.getBase()), strides = layoutOfBase(c_.func, op_.getBase()).strides;
     Value valid;
     Location isInside = c_.named("inside", loc_);
     auto require = [&](Value condition) { valid = valid ? Value(arith::AndIOp::create(b_, isInside, valid, condition)) : condition; };
     for (int64_t d : op_.getMask())
       require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_)));
-    Value linear;
-    Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
-    for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
-      Value s = c_.expand(e, coords, loc_, /*computed=*/true), n = c_.expand(tensorShape.getResult(r), {}, loc_);
-      if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, tensorShape.getResult(r))) {
-        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
-        require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
-      }
-      if (strides) {
-        linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);
-        continue;
-      }
-      linear = linear ? Value(arith::AddIOp::create(b_, row, arith::MulIOp::create(b_, row, linear, n), s)) : s;
-    }
+    Value linear = addressAt(coords, [&](AffineExpr e, Value s, AffineExpr end, Value n) {
+      if (op_.getBounds() != te::BoundsMode::Pad || isKeptInside(e, end))
+        return;
+      require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
+      require(arith::CmpIOp::create(b_, isInside, arith::CmpIPredicate::slt, s, n));
+    });
+    linear = stepped ? stepped : linear;
     // Nothing is read where `valid` is false, but the address stays inside the tensor.
     if (valid)
       linear = arith::SelectOp::create(b_, loc_, valid, linear, c_.index(0, loc_));
     Value to = c_.add(start_, offset, loc_);
     Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing());
     if (c_.hasAsyncCopy)
-      cu::CpAsyncOp::create(b_, loc_, source, linear, target, to, valid, vector_);
+      cu::CpAsyncOp::create(b_, loc_, source, linear, target, to, valid, vector_, /*signalled=*/bool(op_.getChannel()));
     else
       copyThroughRegisters(source, linear, target, to, valid);
   }
@@ -147,16 +223,18 @@ private:
   tile::RingType ring_;
   ArrayRef<int64_t> shape_;
   SlotAddress address_;
-  int64_t bytes_, dim_; ///< of an element; the slot's contiguous dim
-  int64_t vector_ = 1;  ///< elements
-  Value start_;         ///< of the slot
+  int64_t bytes_, dim_;      ///< of an element; the slot's contiguous dim
+  int64_t vector_ = 1;       ///< elements
+  Value start_;              ///< of the slot
+  Value from_;               ///< the address of the tile's first element, if it is settled
+  SmallVector<Value> steps_; ///< and what a step along each index adds
 };
 
 } // namespace
 
 void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
-  if (op.getChannel())
-    return lowerBoxCopy(c, op);
+  if (op.getChannel() && !op.getByThreads())
+    return c.ifFirstFiller(op.getChannel().getType(), cu::unnamed(op.getLoc()), [&] { lowerBoxCopy(c, op); });
   VectorCopy(c, op).run();
 }
 
