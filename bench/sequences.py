@@ -223,19 +223,21 @@ def compile_all(args):
     return 0
 
 
-def run_each(args, command, small):
-    failed = 0
+def run_each(rows, command):
+    """Runs `command(file, name)` for each (name, text), and says what it said last."""
+    failed = count = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in draw(args.seed, small):
+        for name, text in rows:
+            count += 1
             file = os.path.join(folder, name + ".kc")
             with open(file, "w") as f:
                 f.write(text)
-            run = subprocess.run([*command(file)], capture_output=True, text=True)
+            run = subprocess.run([*command(file, name)], capture_output=True, text=True)
             failed += run.returncode != 0
             print(f"{name}: {(run.stdout.strip() or run.stderr.strip()).splitlines()[-1] if run.stdout or run.stderr else ''}", flush=True)
             if run.returncode:
                 print(text + run.stdout + run.stderr)
-    print(f"36 sequences of seed {args.seed}, {failed} failed")
+    print(f"{count} kernels, {failed} failed")
     return 1 if failed else 0
 
 
@@ -274,10 +276,10 @@ def main():
         return compile_all(args)
     precision = ["--precision", "contract=tf32", "--allow-unbounded"] if args.tf32 else []  # (norms of a few values have no bound then)
     if args.check:
-        device = ["--device", args.device or "emulator", "--arch", args.arch]
-        return run_each(args, lambda file: [args.check, "check", file, *device, *precision], True)
+        command = [args.check, "check", "--device", args.device or "emulator", "--arch", args.arch, *precision]
+        return run_each(draw(args.seed, True), lambda file, name: [*command, file])
     if args.bench:
-        return run_each(args, lambda file: [args.bench, "bench", file, *precision[:2]], False)
+        return run_each(draw(args.seed), lambda file, name: [args.bench, "bench", file, *precision[:2]])
     if args.peers:
         args.device = args.device or "cuda"
         return beside_torch(args)

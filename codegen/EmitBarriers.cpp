@@ -40,6 +40,8 @@ bool Emitter::emitMbarrier(Operation *op) {
           callHelper(o, "kc_mbarrier_arrive", barrier);
         return true;
       })
+      .Case<cu::MbarrierArriveCopiesOp>(
+          [&](cu::MbarrierArriveCopiesOp o) { return callHelper(o, "kc_cp_async_arrive", address(o.getBarrier(), o.getIndex())), true; })
       .Case<cu::MbarrierWaitOp>([&](cu::MbarrierWaitOp o) {
         return callHelper(o, "kc_mbarrier_wait", address(o.getBarrier(), o.getIndex()) + ", " + operand(o.getParity(), kConditional)), true;
       })

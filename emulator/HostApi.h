@@ -7,7 +7,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 5;
+inline constexpr unsigned kHostApiVersion = 6;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -113,6 +113,7 @@ struct Api {
   void (*cpAsync)(void *dst, const void *src, unsigned bytes, unsigned srcBytes);
   void (*cpAsyncCommit)();
   void (*cpAsyncWait)(int pending);
+  void (*cpAsyncArrive)(void *bar);
   // mbarriers; cta < 0: this block's own
   void (*mbarrierInit)(void *bar, unsigned count);
   void (*mbarrierArrive)(void *bar, int cta, unsigned expectBytes, bool expect);

@@ -75,6 +75,7 @@ public:
   void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes, const void *pc);
   void cpAsyncCommit();
   void cpAsyncWait(int pending);
+  void cpAsyncArrive(void *bar, const void *pc);
   void mbarrierInit(void *bar, unsigned count, const void *pc);
   void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect, const void *pc);
   void mbarrierWait(void *bar, unsigned parity, const void *pc);
@@ -127,6 +128,8 @@ private:
   void checkRowStart(const Transfer &op, const char *what, uint32_t at);
   void checkTransfer(const Transfer &op, const Actor &global, const Actor &shared);
   /// The mbarrier that a transfer completes on, and the agent that stands for its transfers.
+  /// One of the arrivals that the running phase takes.
+  void takeArrival(Mbarrier &bar, size_t offset, const char *what, uint32_t at);
   Mbarrier &beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at);
   void finishTransfer(const Transfer &op, size_t bytes);
   void completeLoad(size_t index);

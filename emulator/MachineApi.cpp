@@ -64,6 +64,7 @@ void trap(const char *what) {
 void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) { machine().cpAsync(dst, src, bytes, srcBytes, HERE); }
 void cpAsyncCommit() { machine().cpAsyncCommit(); }
 void cpAsyncWait(int pending) { machine().cpAsyncWait(pending); }
+void cpAsyncArrive(void *bar) { machine().cpAsyncArrive(bar, HERE); }
 void mbarrierInit(void *bar, unsigned count) { machine().mbarrierInit(bar, count, HERE); }
 void mbarrierArrive(void *bar, int cta, unsigned bytes, bool expect) { machine().mbarrierArrive(bar, cta, bytes, expect, HERE); }
 void mbarrierWait(void *bar, unsigned parity) { machine().mbarrierWait(bar, parity, HERE); }
@@ -106,6 +107,7 @@ kce::Api makeApi() {
   api.cpAsync = cpAsync;
   api.cpAsyncCommit = cpAsyncCommit;
   api.cpAsyncWait = cpAsyncWait;
+  api.cpAsyncArrive = cpAsyncArrive;
   api.mbarrierInit = mbarrierInit;
   api.mbarrierArrive = mbarrierArrive;
   api.mbarrierWait = mbarrierWait;

@@ -82,6 +82,17 @@ void Machine::mbarrierStep(Block &block, Mbarrier &bar) {
     makeReady(*w); // each looks again at its parity
 }
 
+void Machine::takeArrival(Mbarrier &bar, size_t offset, const char *what, uint32_t at) {
+  if (bar.pending == 0)
+    fail(FindingKind::BarrierProtocol,
+         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ", offset,
+                      ", which still waits for ", bar.bytes, " bytes"),
+         what, at);
+  bar.pending--;
+  if (checks() && !bar.released)
+    bar.released = std::make_shared<Clocks>();
+}
+
 void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
@@ -92,19 +103,29 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
     noteRemote(actor(t, true, at, /*atomic=*/true), *block);
   if (expect)
     bar.bytes += bytes;
-  if (bar.pending == 0)
-    fail(FindingKind::BarrierProtocol,
-         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ", offset,
-                      ", which still waits for ", bar.bytes, " bytes"),
-         "mbarrier.arrive", at);
-  bar.pending--;
+  takeArrival(bar, offset, "mbarrier.arrive", at);
   if (checks()) {
-    if (!bar.released)
-      bar.released = std::make_shared<Clocks>();
     bar.released->merge(*t.clocks);
     contribute(t, *bar.released);
     t.clock++;
   }
+  mbarrierStep(*block, bar);
+}
+
+void Machine::cpAsyncArrive(void *p, const void *pc) {
+  Thread &t = self();
+  uint32_t at = offsetOf(pc);
+  Block *block;
+  size_t offset;
+  Mbarrier &bar = mbarrierAt(p, -1, "cp.async.mbarrier.arrive", at, &block, &offset);
+  if (block != t.block)
+    fail(FindingKind::InvalidOperation, "cp.async.mbarrier.arrive works on the block's own mbarriers only", "cp.async.mbarrier.arrive", at);
+  allocateAgent(t, t.copyAgent, "cp.async");
+  cpAsyncCommit();
+  cpAsyncWait(0);
+  takeArrival(bar, offset, "cp.async.mbarrier.arrive", at);
+  if (checks()) // its copies; nothing else that the thread has done
+    bar.released->setSeen(t.copyAgent.index, t.copyAgent.done);
   mbarrierStep(*block, bar);
 }
 

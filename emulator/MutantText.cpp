@@ -21,11 +21,11 @@ namespace {
 
 /// What the emulator follows: a race, a stale read or a lost completion that one of
 /// these prevents is a finding without it, whatever the schedule of the run.
-const char *const kSynchronising[] = {"__syncthreads(",         "__syncwarp(",         "__threadfence",      "kc_bar_sync(",
-                                      "kc_bar_arrive(",         "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",
-                                      "kc_cp_async_wait<",      "kc_cp_async_commit(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive",
-                                      "kc_mbarrier_expect_tx(", "kc_fence_",           "kc_wgmma_fence(",    "kc_wgmma_commit(",
-                                      "kc_wgmma_wait<",         "kc_tma_commit(",      "kc_tma_wait"};
+const char *const kSynchronising[] = {
+    "__syncthreads(",      "__syncwarp(",        "__threadfence",      "kc_bar_sync(",           "kc_bar_arrive(",
+    "kc_cluster_sync(",    "kc_cluster_arrive(", "kc_cluster_wait(",   "kc_cp_async_wait<",      "kc_cp_async_commit(",
+    "kc_cp_async_arrive(", "kc_mbarrier_wait(",  "kc_mbarrier_arrive", "kc_mbarrier_expect_tx(", "kc_fence_",
+    "kc_wgmma_fence(",     "kc_wgmma_commit(",   "kc_wgmma_wait<",     "kc_tma_commit(",         "kc_tma_wait"};
 
 /// The end of the statement that begins at `at`: past its semicolon.
 size_t statementEnd(absl::string_view line, size_t at) {

@@ -199,11 +199,11 @@ struct BesideCosts {
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
   // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
-  double bestRate = 0.96;              ///< of the unit's, that the best tile reaches
-  double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
-  double result = 0.55e-4;             ///< microseconds that a result takes to leave
-  double resultBehind = 0.15e-4;       ///< the same while another team multiplies
-  double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
+  double bestRate = 0.96;        ///< of the unit's, that the best tile reaches
+  double slotRows = 990;         ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
+  double result = 0.55e-4;       ///< microseconds that a result takes to leave
+  double resultBehind = 0.15e-4; ///< the same while another team multiplies
+  double besideMemory = 0.25;    ///< part of the shorter of what memory and the rest take that the longer one does not hide
   /// So many times as long as columns by 8, or in place of rows, take tiles whose rates were measured, and rows in their place.
   static constexpr double leastGain = 1.025;
   double leastSlot = 0.125;            ///< microseconds of a slot, whatever lies in it: its barriers
@@ -245,17 +245,19 @@ struct ThreadCosts {
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
-  int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
-  int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
-  int64_t warpsOfFew = 4;    ///< of a multiprocessor, up to which a tile of few has more of them,
-  int64_t fewestResults = 8; ///< with no fewer results a thread
-  int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
-  int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
-  int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits
-  int64_t shortestRow = 32;  ///< words of a tile along memory
-  int apartPercent = 104;    ///< time of tiles whose rows lie apart in memory
-  int farPercent = 108;      ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
-  int64_t shortSum = 1024;   ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
+  int smallTilePercent = 90;     ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
+  int64_t fewestPoints = 4;      ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t warpsOfFew = 4;        ///< of a multiprocessor, up to which a tile of few has more of them,
+  int64_t fewestResults = 8;     ///< with no fewer results a thread
+  int64_t passing = 64;          ///< registers of a thread for an operand on its way, beside its 64 results
+  int64_t besideCopies = 40;     ///< registers beside accumulators and copies: fragments and indices
+  int64_t roundPoints = 6;       ///< of a sum that take as long as a round's barrier, copies' addresses and waits
+  int64_t shortestRow = 32;      ///< words of a tile along memory
+  int apartPercent = 104;        ///< time of tiles whose rows lie apart in memory
+  int farPercent = 108;          ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
+  int64_t wordFill = 96;         ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
+  int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
+  int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.

@@ -419,7 +419,12 @@ std::vector<ParamGuard> generalParams(const Kernel &kernel) {
 }
 
 SizeFact factOf(int64_t n) {
+  constexpr int64_t kMostTaps = 15; // (te-fix-sizes writes them out)
   SizeFact f;
+  if (n > 1 && n <= kMostTaps && n % 2 == 1) {
+    f.divisor = f.max = f.like = n;
+    return f;
+  }
   f.divisor = n > 0 ? std::min<int64_t>(n & -n, 32768) : 1;
   if (n > 0 && n <= Count::kMost) {
     // Powers of two; beyond 512 also the three multiples of a quarter between two of them, so that tiles are chosen for

@@ -80,10 +80,10 @@ SizeFact factOf(int64_t n);
 /// decides whether tensor copies and vectors take them; kept where n is one. Tiles are chosen for n itself.
 SizeFact classOf(int64_t n, int64_t rows);
 
-/// The facts that hold of concrete sizes and are worth a specialisation: the power
-/// of two that divides each (rows that are a whole tile need no masks), and a bound: the
-/// next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what fits
-/// registers, how far a reduction is split). Of the bound's range tiles are chosen for the sizes themselves (SizeFact::like).
+/// The facts that hold of concrete sizes and are worth a specialisation: the power of two that divides each (rows that are a whole tile
+/// need no masks), and a bound: the next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what
+/// fits registers, how far a reduction is split). Odd sizes up to 15, as windows have, are exactly that. Of the bound's range tiles are
+/// chosen for the sizes themselves (SizeFact::like).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.

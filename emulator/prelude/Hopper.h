@@ -7,6 +7,7 @@ KCE_INLINE void kc_mbarrier_init(void *bar, unsigned count) { kce::call<&kce::Ap
 KCE_INLINE void kc_mbarrier_arrive(void *bar) { kce::call<&kce::Api::mbarrierArrive>()(bar, -1, 0, false); }
 KCE_INLINE void kc_mbarrier_expect_tx(void *bar, unsigned bytes) { kce::call<&kce::Api::mbarrierArrive>()(bar, -1, bytes, true); }
 KCE_INLINE void kc_mbarrier_arrive_cluster(void *bar, unsigned cta) { kce::call<&kce::Api::mbarrierArrive>()(bar, (int)cta, 0, false); }
+KCE_INLINE void kc_cp_async_arrive(void *bar) { kce::call<&kce::Api::cpAsyncArrive>()(bar); }
 KCE_INLINE void kc_mbarrier_wait(void *bar, unsigned parity) { kce::call<&kce::Api::mbarrierWait>()(bar, parity); }
 KCE_INLINE void kc_fence_mbarrier_init() { kce::call<&kce::Api::mbarrierInitFence>()(); }
 KCE_INLINE void kc_prefetch_tensor_map(const kc_tensor_map *) {}

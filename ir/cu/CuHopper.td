@@ -37,6 +37,11 @@ def Cu_MbarrierArriveOp : Cu_Op<"mbarrier_arrive"> {
   let arguments = (ins AnyMemRef:$barrier, Index:$index, Optional<Index>:$block);
   let assemblyFormat = "$barrier `[` $index `]` (`block` $block^)? attr-dict `:` type($barrier)";
 }
+def Cu_MbarrierArriveCopiesOp : Cu_Op<"mbarrier_arrive_copies"> {
+  let summary = "one arrival, once every cp.async that this thread has started is done";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index);
+  let assemblyFormat = "$barrier `[` $index `]` attr-dict `:` type($barrier)";
+}
 def Cu_MbarrierWaitOp : Cu_Op<"mbarrier_wait"> {
   let summary = "waits until the phase of this parity is complete";
   let description = [{ The parity of the phase before the first is 1, so that a wait for it returns at once. }];

@@ -119,9 +119,12 @@ def Cu_WriteOnceOp : Cu_Op<"write_once", [MemoryEffects<[MemWrite]>]> {
 
 def Cu_CpAsyncOp : Cu_Op<"cp_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "cp.async: `count` elements from global to shared memory, in the background";
-  let description = [{ With `valid` false nothing is read and zeros are written. }];
+  let description = [{
+    With `valid` false nothing is read and zeros are written. `signalled`: an mbarrier tells the readers (`cu.mbarrier_arrive_copies`),
+    no wait of this thread.
+  }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
-    Variadic<Index>:$target_indices, Optional<I1>:$valid, I64Attr:$count);
+    Variadic<Index>:$target_indices, Optional<I1>:$valid, I64Attr:$count, UnitAttr:$signalled);
   let assemblyFormat = [{
     $source `[` $source_indices `]` `to` $target `[` $target_indices `]` (`if` $valid^)? `count` $count attr-dict
     `:` type($source) `to` type($target)

@@ -156,7 +156,7 @@ private:
           return all({checkAccess(o, o.getAcc(), o.getAccIndices()), checkAccess(o, o.getA(), o.getAIndices()),
                       checkAccess(o, o.getB(), o.getBIndices())});
         })
-        .Case<MbarrierInitOp, MbarrierExpectOp, MbarrierArriveOp, MbarrierWaitOp>(
+        .Case<MbarrierInitOp, MbarrierExpectOp, MbarrierArriveOp, MbarrierArriveCopiesOp, MbarrierWaitOp>(
             [&](auto o) { return checkAccess(o, o.getBarrier(), o.getIndex()); })
         .Case([&](ClusterLoadOp o) { return checkAccess(o, o.getSource(), o.getIndex()); })
         .Case([&](ClusterStoreOp o) { return checkAccess(o, o.getDestination(), o.getIndex()); })

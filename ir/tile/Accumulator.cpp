@@ -7,6 +7,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include "ir/tile/SlotLayout.h"
+
 namespace kernelc::tile {
 namespace {
 
@@ -133,16 +135,29 @@ Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, 
   return bytes == 2 ? Fetch::Transposed : Fetch::Bytes;
 }
 
-Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k) {
-  int64_t run = std::min(shape[contiguous], 16 / bytes);
+Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t pad, int64_t bytes, llvm::ArrayRef<int64_t> outer,
+            llvm::ArrayRef<int64_t> k) {
+  int64_t most = 16 / bytes, run = std::min(shape[contiguous], most);
   if (isFastest(shape, contiguous, k))
     return {1, run};
-  return {isFastest(shape, contiguous, outer) ? run : 1, 1};
+  if (!isFastest(shape, contiguous, outer))
+    return {1, 1};
+  // Rows of all packed dims begin at multiples of their points.
+  int64_t points = 1;
+  size_t packed = pad == 0 ? packedDims(shape, contiguous, outer) : 0;
+  for (size_t i = outer.size(); i-- > 0 && packed > 0;)
+    if (shape[outer[i]] > 1) {
+      points *= shape[outer[i]];
+      --packed;
+    }
+  while (run < most && points % (2 * run) == 0)
+    run *= 2;
+  return {run, 1};
 }
 
-Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer,
+Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t pad, int64_t bytes, llvm::ArrayRef<int64_t> outer,
                 llvm::ArrayRef<int64_t> k) {
-  return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, bytes, outer, k)};
+  return {fetchOf(shape, contiguous, bytes, outer, k), runsOf(shape, contiguous, pad, bytes, outer, k)};
 }
 
 ColumnCut cutColumns(llvm::ArrayRef<int64_t> columns, int64_t part) {

@@ -32,14 +32,17 @@ Fetch fetchOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, 
 struct Runs {
   int64_t outer = 1, k = 1; ///< at most 16 bytes; one of them is 1
 };
-Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
+/// `pad`: of the slot's rows (SlotLayout); where it is 0, runs go on over the rows' other dims.
+Runs runsOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t pad, int64_t bytes, llvm::ArrayRef<int64_t> outer,
+            llvm::ArrayRef<int64_t> k);
 
 /// An operand as the threads of a product find it.
 struct Supply {
   Fetch fetch = Fetch::Rows; ///< mma
   Runs runs = {};            ///< simt
 };
-Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t bytes, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k);
+Supply supplyOf(llvm::ArrayRef<int64_t> shape, int64_t contiguous, int64_t pad, int64_t bytes, llvm::ArrayRef<int64_t> outer,
+                llvm::ArrayRef<int64_t> k);
 
 /// Which of 64 rows wgmma takes for which of its own: a thread's pair of rows, its lanes along rows
 /// (beside the four that share a row) and its warps. A product does not care, as long as its accumulator

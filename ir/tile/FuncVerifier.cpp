@@ -17,7 +17,7 @@ namespace kernelc::tile {
 namespace {
 
 constexpr int64_t kMostPoints = int64_t(1) << 31; ///< of a tile
-constexpr int64_t kMostSlots = 1024, kMostInSlot = 1 << 20;
+constexpr int64_t kMostSlots = 1024, kMostInSlot = 1 << 20, kMostFillers = 1024;
 
 /// A number of the schedule and what it may be (schedule files have the same ranges: te/PlanAttr.h).
 struct Number {
@@ -193,6 +193,10 @@ private:
           if (!isWhole || (given && !copy.getChannel()))
             return LogicalResult(copy.emitOpError() << "[C1] has " << given << " indices for " << byData << " subscripts by data"
                                                     << (copy.getChannel() ? "" : " and no channel"));
+          if (copy.getByThreads() && (!copy.getChannel() || !copy.getChannel().getType().getFillers() || copy.getMulticast() || given))
+            return LogicalResult(copy.emitOpError()
+                                 << "[C11] is made by threads, which asks for a channel with fillers, no multicast and no "
+                                    "subscripts by data");
           if (copy.getAlong() && (failed(checkDims(copy, int64_t(*copy.getAlong()))) ||
                                   copy.getRing().getType().getShape()[*copy.getAlong()] % (given / byData)))
             return LogicalResult(copy.emitOpError() << "[C1] cuts its box into " << given / byData << " pieces that are not alike");
@@ -292,9 +296,10 @@ private:
                                  << " slots at most, and its neighbours along an index";
     }
     if (auto channel = dyn_cast<ChannelType>(type))
-      if (channel.getSlots() < 1 || channel.getSlots() > kMostSlots || (channel.getReader() != 32 && channel.getReader() != 128))
+      if (channel.getSlots() < 1 || channel.getSlots() > kMostSlots || (channel.getReader() != 32 && channel.getReader() != 128) ||
+          channel.getFillers() < 0 || channel.getFillers() > kMostFillers || channel.getFillers() % 32)
         return op->emitOpError() << "[C11] has " << channel << "; a channel has 1 to " << kMostSlots
-                                 << " slots, and readers of 32 or 128 threads";
+                                 << " slots, readers of 32 or 128 threads, and whole warps of fillers";
     if (auto order = dyn_cast<OrderType>(type); order && (order.getTeams() < 1 || order.getTeams() > 32))
       return op->emitOpError() << "[C11] has " << order << "; an order is of 1 to 32 teams";
     return success();

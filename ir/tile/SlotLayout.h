@@ -12,7 +12,9 @@
 //
 // A slot with a pad, which may be 0, has neither panels nor exchanged chunks: offset(r, c) =
 // r·(W + pad) + c, W the whole extent. Threads that read with plain loads get by with one address
-// and constants that way, where each chunk of a swizzled row is an XOR of its own.
+// and constants that way, where each chunk of a swizzled row is an XOR of its own. Its rows lie in
+// another order: dims before the contiguous one are the fastest, so that what a launch's index was
+// split into (rows of pixels, windows of a pool) is one run of elements where the pad is 0.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +41,13 @@ struct SlotLayout {
   int64_t swizzleBytes; ///< 128, 64, 32, or 0 without a swizzle
   /// Multiplier of each dim's coordinate in the row number (0 for the contiguous dim).
   llvm::SmallVector<int64_t> rowStride;
+  /// The dims of rows, slowest first.
+  llvm::SmallVector<int64_t> rowDims;
 };
+
+/// How many of the innermost `dims` (slowest first) with several points a slot with a pad of 0 has as one run of elements: 0 where the
+/// fastest of them is not the contiguous dim.
+size_t packedDims(llvm::ArrayRef<int64_t> shape, int64_t contiguous, llvm::ArrayRef<int64_t> dims);
 
 /// The pad that spreads 16-byte chunks in one column of eight neighbouring rows over all banks:
 /// an odd number of chunks from row to row. 0 where rows have that as they are.

@@ -41,10 +41,15 @@ def Tile_ChannelType : TypeDef<Tile_Dialect, "Channel"> {
     count 0, 1, 2, ..; number n stands for slot n mod slots in its pass n div slots,
     whose parity the waits name. `reader` is how many threads release a number
     together: a warpgroup, whose products read slots and are waited for as one, or a
-    warp, which reads them into registers.
+    warp, which reads them into registers. `fillers` is how many threads copy beside
+    tensor copies: *full* waits for the `tile.filled` of each, too.
   }];
-  let parameters = (ins "int64_t":$slots, DefaultValuedParameter<"int64_t", "128">:$reader);
-  let assemblyFormat = "`<` `slots` $slots (`,` `reader` $reader^)? `>`";
+  let parameters = (ins "int64_t":$slots, DefaultValuedParameter<"int64_t", "128">:$reader, DefaultValuedParameter<"int64_t", "0">:$fillers);
+  let assemblyFormat = "`<` `slots` $slots (`,` `reader` $reader^)? (`fillers` $fillers^)? `>`";
+  let extraClassDeclaration = [{
+    /// How many warps fill the slots: one, of which one thread starts tensor copies, or those that copy side by side.
+    int64_t getFillingWarps() const { return std::max<int64_t>(1, getFillers() / 32); }
+  }];
 }
 
 def Tile_OrderType : TypeDef<Tile_Dialect, "Order"> {
@@ -81,7 +86,8 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     As `tile.load`, without registers. Points outside the masked extents, and
     outside the tensor with bounds `pad`, are zero. With a `channel` the copy is one
     of boxes (TMA), made by one thread, and counts towards `full` of that number
-    (`multicast`: every block of the cluster brings its share, to all of them);
+    (`multicast`: every block of the cluster brings its share, to all of them), or, `by_threads`,
+    made by the channel's fillers, each of which says `tile.filled` behind it;
     without, it is made by all threads and visible after `tile.async_commit`, a
     `tile.async_wait` that covers it, and a `tile.barrier`. `rounded`: elements are f32 and
     arrive rounded to tf32 (only with a channel). `streaming` is as in `tile.load`, and asks
@@ -106,7 +112,7 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
     DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded,
-    UnitAttr:$streaming);
+    UnitAttr:$streaming, UnitAttr:$by_threads);
   let assemblyFormat = [{
     $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`indices` `[` $indices^ `]`)? (`along` $along^)?
     (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
@@ -115,7 +121,7 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
   let builders = [OpBuilder<(ins "mlir::Value":$ring, "mlir::Value":$number, "LoadOp":$load, "mlir::ValueRange":$offsets,
     "mlir::Value":$channel), [{
     build($_builder, $_state, ring, number, load.getBase(), load.getMap(), offsets, mlir::ValueRange(), mlir::IntegerAttr(), channel,
-          /*multicast=*/false, load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming());
+          /*multicast=*/false, load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming(), /*by_threads=*/false);
   }]>];
 }
 
@@ -206,6 +212,10 @@ def Tile_AcquireOp : Tile_Op<"acquire"> {
   let arguments = (ins Tile_ChannelType:$channel, Index:$number, I64Attr:$bytes);
   let assemblyFormat = "$channel `at` $number `bytes` $bytes attr-dict `:` type($channel)";
 }
+def Tile_FilledOp : Tile_ChannelUse<"filled"> {
+  let summary = "what this thread has copied for `number` counts as arrived once it is there";
+  let description = [{ Every filler of the channel says so once for each number, behind its copies. }];
+}
 def Tile_AwaitOp : Tile_ChannelUse<"await"> {
   let summary = "waits until everything announced for `number` is there";
 }
@@ -243,7 +253,8 @@ def Tile_RolesOp : Tile_Op<"roles", [NoRegionArguments, NoTerminator]> {
   let description = [{
     The first `pingpong` · `warps` warps of the function run `consumer`, each of
     `producer_warps` more has one thread that runs a `producer`: the first warp the first
-    of them, and so on. A producer that searches (`tile.find_where`) its whole warp runs. Each thread of a role may hold so many registers. A tile value
+    of them, and so on. A producer that searches (`tile.find_where`) its whole warp runs; one whose channel has fillers
+    is run by these, the next warps. Each thread of a role may hold so many registers. A tile value
     belongs to the consumer.
 
     ```mlir

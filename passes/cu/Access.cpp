@@ -24,10 +24,13 @@ bool isDefinedIn(Value v, Operation *op) {
 
 SharedAccesses::SharedAccesses(cu::KernelOp kernel) : kernel_(kernel), ranges_(kernel), threads_(kernel) {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { collect(op); });
-  // Boxes come and go under the rules of their mbarriers and groups, what other blocks write under the cluster's barrier.
+  // Boxes, and copies that an mbarrier tells of, come and go under the rules of their mbarriers and groups, what other blocks write under
+  // the cluster's barrier.
   auto touchesBox = [](Operation *op, Value memory) {
     if (auto load = dyn_cast<cu::TmaLoadOp>(op))
       return load.getTarget() == memory;
+    if (auto copy = dyn_cast<cu::CpAsyncOp>(op))
+      return copy.getSignalled() && copy.getTarget() == memory;
     if (auto store = dyn_cast<cu::ClusterStoreOp>(op))
       return store.getDestination() == memory;
     return isa<cu::TmaStoreOp>(op);
@@ -76,7 +79,7 @@ void SharedAccesses::collect(Operation *op) {
       })
       .Case<cu::CpAsyncOp>([&](auto o) {
         add(o, A::Read, o.getSource(), o.getSourceIndices(), o.getCount());
-        add(o, A::Write, o.getTarget(), o.getTargetIndices(), o.getCount(), /*async=*/true);
+        add(o, A::Write, o.getTarget(), o.getTargetIndices(), o.getCount(), /*async=*/!o.getSignalled());
       })
       .Case<cu::LdmatrixOp>([&](auto o) { add(o, A::Read, o.getSource(), o.getSourceIndices(), matrix(o.getSource())); })
       .Case<cu::StmatrixOp>([&](auto o) { add(o, A::Write, o.getTarget(), o.getTargetIndex(), matrix(o.getTarget())); })
@@ -85,7 +88,7 @@ void SharedAccesses::collect(Operation *op) {
           add(o, A::Read, o.getSource(), e, 1);
       })
       .Case<cu::MbarrierInitOp>([&](auto o) { add(o, A::Write, o.getBarrier(), o.getIndex(), 1); })
-      .Case<cu::MbarrierExpectOp, cu::MbarrierArriveOp, cu::MbarrierWaitOp>(
+      .Case<cu::MbarrierExpectOp, cu::MbarrierArriveOp, cu::MbarrierArriveCopiesOp, cu::MbarrierWaitOp>(
           [&](auto o) { add(o, A::Signal, o.getBarrier(), o.getIndex(), 1); })
       .Case<cu::TmaLoadOp>([&](auto o) {
         add(o, A::Write, o.getTarget(), {}, 0);

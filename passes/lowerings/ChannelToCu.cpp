@@ -52,7 +52,7 @@ void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
   int64_t slots = type.getSlots(), readers = int64_t(c.func.getWarps()) * 32 / type.getReader() * int64_t(c.func.getCluster());
   Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, "full"), c.sharedArray(slots, c.b.getI64Type(), loc, "empty")};
   c.channels[op] = channel;
-  initBarriers(c, slots, {{channel.full, 1}, {channel.empty, readers}}, loc);
+  initBarriers(c, slots, {{channel.full, 1 + type.getFillers()}, {channel.empty, readers}}, loc);
 }
 
 void lowerOrder(ThreadCode &c, tile::OrderOp op) {
@@ -95,7 +95,18 @@ void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
   const Channel &channel = c.channels[op.getChannel()];
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 1, loc);
   cu::MbarrierWaitOp::create(c.b, loc, channel.empty, at.slot, at.parity);
-  cu::MbarrierExpectOp::create(c.b, loc, channel.full, at.slot, op.getBytes());
+  c.ifFirstFiller(op.getChannel().getType(), loc, [&] {
+    if (op.getBytes())
+      cu::MbarrierExpectOp::create(c.b, loc, channel.full, at.slot, op.getBytes());
+    else // threads copy all of it
+      cu::MbarrierArriveOp::create(c.b, loc, channel.full, at.slot, Value());
+  });
+}
+
+void lowerFilled(ThreadCode &c, tile::FilledOp op) {
+  Location loc = cu::unnamed(op.getLoc());
+  Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
+  cu::MbarrierArriveCopiesOp::create(c.b, loc, c.channels[op.getChannel()].full, at.slot);
 }
 
 void lowerAwait(ThreadCode &c, tile::AwaitOp op) {

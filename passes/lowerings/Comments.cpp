@@ -104,7 +104,12 @@ std::string FunctionLowering::describe(Operation *op) {
       .Case<LookBackOp>([](auto) { return "What the tiles before this one come to."; })
       .Case<ConvertLayoutOp>([](auto) { return "To other threads, through shared memory."; })
       .Case<ChannelOp>([](auto) { return "Barriers of the slots: which are full, which are empty."; })
-      .Case<AcquireOp>([](auto) { return "Once the slot is empty, tensor copies fill it."; })
+      .Case<AcquireOp>([](AcquireOp o) {
+        return !o.getChannel().getType().getFillers() ? "Once the slot is empty, tensor copies fill it."
+               : o.getBytes()                         ? "Once the slot is empty, tensor copies and these threads fill it."
+                                                      : "Once the slot is empty, these threads fill it.";
+      })
+      .Case<FilledOp>([](auto) { return "It is full when the copies of all are there."; })
       .Case<RingOp>([](RingOp o) { return describeRing(o); })
       .Case<AwaitOp>([](auto) { return "Wait until the slot is full."; })
       .Case<BoxDrainOp>(

@@ -8,6 +8,8 @@
 #include "passes/lowerings/FunctionLowering.h"
 #include "support/Target.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 
 namespace kernelc {
@@ -51,16 +53,30 @@ LogicalResult FunctionLowering::lowerRoles(RolesOp roles) {
   cu::CommentOp::create(b_, loc, "Warps that fill slots.");
   if (exchange)
     cu::SetRegistersOp::create(b_, loc, roles.getProducerRegisters(), false);
-  for (auto [warp, producer] : llvm::enumerate(roles.getProducers())) {
-    // One thread; or its warp, where lanes search together.
+  int64_t warp = 0;
+  for (Region &producer : roles.getProducers()) {
+    ChannelType channel;
+    producer.walk([&](AcquireOp acquire) { channel = acquire.getChannel().getType(); }); // (a producer has one)
+    int64_t fillers = channel ? channel.getFillers() : 0, warps = channel ? channel.getFillingWarps() : 1;
+    // One thread; its warp, where lanes search together; or whole warps, where threads copy.
     bool together = producer.walk([](LeaderOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    Value who = together ? c_.warp(loc) : c_.thread(loc);
-    Value it = c_.index(together ? consumers / 32 + int64_t(warp) : consumers + 32 * int64_t(warp), loc);
-    Value first = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, who, it);
-    auto one = scf::IfOp::create(b_, loc, first, false);
-    OpBuilder::InsertionGuard inner(b_);
-    b_.setInsertionPoint(one.thenBlock()->getTerminator());
-    if (failed(lowerBlock(producer.front())))
+    Value who = fillers || together ? c_.warp(loc) : c_.thread(loc), runs;
+    int64_t it = consumers / 32 + warp;
+    auto compare = [&](arith::CmpIPredicate predicate, int64_t number) -> Value {
+      return arith::CmpIOp::create(b_, loc, predicate, who, c_.index(number, loc));
+    };
+    if (!fillers) {
+      runs = compare(arith::CmpIPredicate::eq, together ? it : 32 * it);
+    } else if (warps < int64_t(func_.getProducerWarps())) {
+      runs = compare(arith::CmpIPredicate::slt, it + warps);
+      if (warp)
+        runs = arith::AndIOp::create(b_, loc, compare(arith::CmpIPredicate::sge, it), runs);
+    }
+    warp += warps;
+    llvm::SaveAndRestore<int64_t> first(c_.firstThread, fillers ? 32 * it : 0);
+    LogicalResult ok = success();
+    c_.inBranch(runs, loc, [&] { ok = lowerBlock(producer.front()); });
+    if (failed(ok))
       return failure();
   }
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());

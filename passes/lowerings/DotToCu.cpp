@@ -37,7 +37,7 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
   n_ = product(bRing_.getShape(), op.getN());
   k_ = product(bRing_.getShape(), op.getK());
   auto supply = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
-    return tile::supplyOf(ring.getShape(), ring.getContiguous(), bytesOf(ring.getElementType()), outer, op.getK());
+    return tile::supplyOf(ring.getShape(), ring.getContiguous(), ring.getPad(), bytesOf(ring.getElementType()), outer, op.getK());
   };
   if (aRing_)
     aSupply_ = supply(aRing_, op.getM());
@@ -63,9 +63,13 @@ Value DotLowering::start(char axis, ArrayRef<std::pair<char, Digit>> digits, Val
 }
 
 Value DotLowering::element(SlotAddress &address, Value slotStart, tile::RingType ring, ArrayRef<int64_t> outer, Value mn, Value k) {
-  SmallVector<Value> coords(ring.getShape().size());
-  spreadLinear(c_, mn, outer, ring.getShape(), coords, loc_);
-  spreadLinear(c_, k, op_.getK(), ring.getShape(), coords, loc_);
+  ArrayRef<int64_t> shape = ring.getShape();
+  SmallVector<Value> coords(shape.size());
+  spreadLinear(c_, k, op_.getK(), shape, coords, loc_);
+  auto several = llvm::count_if(outer, [&](int64_t d) { return shape[d] > 1; });
+  if (ring.getPad() == 0 && several > 1 && tile::packedDims(shape, ring.getContiguous(), outer) == size_t(several))
+    return c_.add(slotStart, c_.add(address.at(coords), mn, loc_), loc_); // rows (columns) are one run
+  spreadLinear(c_, mn, outer, shape, coords, loc_);
   return c_.add(slotStart, address.at(coords), loc_);
 }
 

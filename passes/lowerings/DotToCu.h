@@ -25,6 +25,7 @@ void lowerOrder(ThreadCode &code, tile::OrderOp op);
 void lowerTakeTurn(ThreadCode &code, tile::TakeTurnOp op);
 void lowerPassTurn(ThreadCode &code, tile::PassTurnOp op);
 void lowerAcquire(ThreadCode &code, tile::AcquireOp op);
+void lowerFilled(ThreadCode &code, tile::FilledOp op);
 void lowerAwait(ThreadCode &code, tile::AwaitOp op);
 void lowerRelease(ThreadCode &code, tile::ReleaseOp op);
 void lowerBoxCopy(ThreadCode &code, tile::RingCopyOp op);

@@ -42,7 +42,7 @@ LogicalResult checkHeld(Operation *op, Value tile) {
 }
 
 LogicalResult checkBoxCopy(FuncOp func, RingCopyOp copy) {
-  if (!copy.getChannel())
+  if (!copy.getChannel() || copy.getByThreads())
     return success();
   std::string why;
   std::optional<Box> box = findBox(func, copy, why);

@@ -46,11 +46,7 @@ LogicalResult FunctionLowering::lowerRingMask(tile::RingMaskOp op) {
     Value column = c_.mul(arith::RemSIOp::create(b_, loc, id, c_.index(perRow, loc)), vector, loc);
     Value place = c_.add(start, address.offset(row, column), loc), memory = c_.rings.lookup(op.getRing());
     SmallVector<Value> coords(shape.size());
-    SmallVector<int64_t> rowDims;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (int64_t(d) != dim)
-        rowDims.push_back(int64_t(d));
-    spreadLinear(c_, row, rowDims, shape, coords, loc);
+    spreadLinear(c_, row, layout.rowDims, shape, coords, loc);
     auto unlessKept = [&](Value at) -> LogicalResult {
       coords[dim] = at;
       for (auto [argument, offset, v] : llvm::zip(condition.getArguments(), op.getOffsets(), coords)) {

@@ -72,20 +72,23 @@ public:
   }
 
 private:
+  /// Those that copy: of the launch, or of the fillers.
+  int64_t warps() { return op_.getChannel() ? op_.getChannel().getType().getFillers() / 32 : int64_t(c_.func.getWarps()); }
+
   /// Rows of the slot are runs of the tensor: neighbouring threads bring a row's vectors, then those of the next one.
   Layout alongLayout() {
     SmallVector<int64_t> order{dim_};
     for (int64_t d = int64_t(shape_.size()); d-- > 0;)
       if (d != dim_)
         order.push_back(d);
-    return tile::blockedLayout(shape_, order, vector_, c_.func.getWarps());
+    return tile::blockedLayout(shape_, order, vector_, warps());
   }
 
   /// Rows of the slot lie across the tensor's, whose neighbours run along `neighbours`: elements of a sector of
   /// memory by neighbouring threads, which the padding of the slot spreads over the banks.
   Layout acrossLayout(int64_t neighbours) {
     constexpr int64_t kSector = 32;
-    return tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, c_.func.getWarps());
+    return tile::acrossLayout(shape_, neighbours, dim_, kSector / bytes_, warps());
   }
 
   /// Whether each element is in a thread's vector.
@@ -117,18 +120,14 @@ private:
   /// Vector by vector, whatever the shape is.
   void byNumbers() {
     int64_t perRow = shape_[dim_] / vector_, total = address_.layout().rows * perRow;
-    SmallVector<int64_t> rowDims;
-    for (size_t d = 0; d < shape_.size(); ++d)
-      if (int64_t(d) != dim_)
-        rowDims.push_back(d);
-    shareOut(c_, total, c_.func.getWarps() * 32, "copy", loc_, [&](Value id) {
+    shareOut(c_, total, warps() * 32, "copy", loc_, [&](Value id) {
       Value row = id, column = c_.index(0, loc_);
       if (perRow > 1) {
         row = arith::DivSIOp::create(b_, c_.named("row", loc_), id, c_.index(perRow, loc_));
         column = c_.mul(arith::RemSIOp::create(b_, loc_, id, c_.index(perRow, loc_)), vector_, c_.named("column", loc_));
       }
       SmallVector<Value> coords(shape_.size());
-      spreadLinear(c_, row, rowDims, shape_, coords, loc_);
+      spreadLinear(c_, row, address_.layout().rowDims, shape_, coords, loc_);
       coords[dim_] = column;
       copy(coords, SmallVector<Value>(shape_.size()));
     });
@@ -171,7 +170,7 @@ private:
           to = c_.add(start_, placeInSlot(own, more), loc_);
     // (Where `valid` is false nothing is read, wherever `from` is.)
     if (c_.hasAsyncCopy)
-      cu::CpAsyncOp::create(b_, loc_, source, from, target, to, valid, vector_);
+      cu::CpAsyncOp::create(b_, loc_, source, from, target, to, valid, vector_, /*signalled=*/bool(op_.getChannel()));
     else
       copyThroughRegisters(source, from, target, to, valid);
   }
@@ -261,8 +260,8 @@ private:
 } // namespace
 
 void lowerRingCopy(ThreadCode &c, tile::RingCopyOp op) {
-  if (op.getChannel())
-    return lowerBoxCopy(c, op);
+  if (op.getChannel() && !op.getByThreads())
+    return c.ifFirstFiller(op.getChannel().getType(), cu::unnamed(op.getLoc()), [&] { lowerBoxCopy(c, op); });
   VectorCopy(c, op).run();
 }
 

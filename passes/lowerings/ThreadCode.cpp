@@ -133,6 +133,12 @@ Value ThreadCode::team(Location loc) {
 
 Value ThreadCode::thread(Location loc) {
   Value number = cu::ThreadIdOp::create(b, loc, b.getIndexType());
+  if (firstThread) {
+    int64_t fillers = int64_t(func.getProducerWarps()) * 32;
+    if (firstThread % fillers == 0) // which no compiler takes for negative
+      return arith::RemSIOp::create(b, named("filler", loc), number, index(fillers, loc));
+    return arith::SubIOp::create(b, named("filler", loc), number, index(firstThread, loc));
+  }
   return inTeam && func.getPingpong() > 1 ? Value(arith::RemSIOp::create(b, loc, number, index(func.getWarps() * 32, loc))) : number;
 }
 
@@ -253,6 +259,13 @@ void ThreadCode::inBranch(Value condition, Location loc, llvm::function_ref<void
 
 void ThreadCode::ifZero(Value number, StringRef name, Location loc, llvm::function_ref<void()> body) {
   inBranch(arith::CmpIOp::create(b, named(name, loc), arith::CmpIPredicate::eq, number, index(0, loc)), loc, body);
+}
+
+void ThreadCode::ifFirstFiller(tile::ChannelType channel, Location loc, llvm::function_ref<void()> body) {
+  if (channel.getFillers())
+    ifZero(thread(loc), "first_filler", loc, body);
+  else
+    body();
 }
 
 Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name) {

@@ -68,6 +68,7 @@ public:
   bool hasStmatrix = false;                         ///< the target stores fragments
   bool hasAsyncCopy = false;                        ///< the target copies without registers
   int64_t sharedBytes = 0;
+  int64_t firstThread = 0;      ///< of the warps that fill slots side by side, who are numbered from it
   bool inTeam = false;          ///< threads are numbered within a team of the consumer
   bool owesClusterWait = false; ///< this block has arrived at the cluster's barrier and has not waited (endClusterReduce)
 
@@ -118,6 +119,8 @@ public:
   void inBranch(mlir::Value condition, mlir::Location loc, llvm::function_ref<void()> body);
   /// The same for the threads for which `number` is zero: `name` says who that is.
   void ifZero(mlir::Value number, llvm::StringRef name, mlir::Location loc, llvm::function_ref<void()> body);
+  /// `body` for the one thread that speaks for the fillers of a channel; every thread that runs this is it where there are none.
+  void ifFirstFiller(tile::ChannelType channel, mlir::Location loc, llvm::function_ref<void()> body);
   /// `count` elements of shared memory, 128-byte aligned.
   mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);

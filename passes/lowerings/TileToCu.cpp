@@ -175,6 +175,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     lowerPassTurn(c_, pass);
   } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
     lowerAcquire(c_, acquire);
+  } else if (auto filled = dyn_cast<FilledOp>(op)) {
+    lowerFilled(c_, filled);
   } else if (auto await = dyn_cast<AwaitOp>(op)) {
     lowerAwait(c_, await);
   } else if (auto release = dyn_cast<ReleaseOp>(op)) {

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace kernelc::te {
 
 std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, ArrayRef<unsigned> outer, ArrayRef<unsigned> k,
-                                          ArrayRef<int64_t> dims, SmallVectorImpl<int64_t> &box, std::string &why) {
+                                          ArrayRef<int64_t> dims, SmallVectorImpl<int64_t> &box, std::string &why, int64_t pad) {
   auto no = [&](const char *reason) {
     why = reason;
     return std::nullopt;
@@ -43,6 +43,7 @@ std::optional<Box> Scheduler::findReadBox(const LaunchPlan &l, ReadOp read, Arra
   int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
   TensorRead access{map, getTensorShape(read.getTensor()), l.extents, box, bytes, false, llvm::BitVector(box.size())};
   access.points = points;
+  access.pad = pad;
   int64_t param = findParam(read.getTensor());
   access.strides = getParamStrides(getKernel(read), param);
   access.alignment = getParamAlignment(getKernel(read), param);
@@ -125,9 +126,29 @@ bool Scheduler::canFeedWgmma(const LaunchPlan &l, Value factor, ArrayRef<unsigne
 bool Scheduler::canFeedCores(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> box;
   std::string why;
-  std::optional<Box> found = findReadBox(l, findOperandRead(factor), outer, k, dims, box, why);
+  std::optional<Box> found = findReadBox(l, findOperandRead(factor), outer, k, dims, box, why, /*pad=*/0);
   auto isWhole = [&](unsigned d) { return box[dims[d]] == l.tiles[dims[d]]; };
   return found && llvm::all_of(outer, isWhole) && llvm::all_of(k, isWhole) && llvm::is_contained(indicesOf(outer, dims), found->contiguous);
+}
+
+bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
+  constexpr int64_t kWord = 4, kVector = 16;
+  ReadOp read = findOperandRead(factor);
+  auto movesAlong = [&](AffineExpr subscript, ArrayRef<unsigned> list) {
+    return llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+      auto arg = dyn_cast<BlockArgument>(operand.value());
+      return arg && llvm::is_contained(list, arg.getArgNumber()) && subscript.isFunctionOfDim(operand.index());
+    });
+  };
+  bool isWindow = llvm::any_of(read.getMapOrIdentity().getResults(),
+                               [&](AffineExpr subscript) { return movesAlong(subscript, outer) && movesAlong(subscript, k); });
+  auto isIndex = [&](Value v) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    return arg && isDomainOp(arg.getOwner()->getParentOp()) && arg.getArgNumber() < dims.size();
+  };
+  return isWindow && target_.asyncCopy && runsAlong(read, outer) && read.getResult().getType().getIntOrFloatBitWidth() == 8 * kWord &&
+         llvm::all_of(read.getOperands_(), isIndex) && tileProduct(l, outer, dims) * kWord >= kVector &&
+         (isUnchecked(read) || (read.getBounds() == BoundsMode::Pad && readsZeroOutside(read)));
 }
 
 bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,

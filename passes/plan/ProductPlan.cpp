@@ -181,18 +181,29 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   bool large = bm * bn >= 128 * 128, small = bm * bn <= 64 * 64;
   LaunchPlan fed = l;
   assignRounds(fed, tiledK(fed, c, dims), dims, large ? 64 : 32, 1);
-  if (!canFeedCores(fed, c.a, c.m, c.k, dims) || !canFeedCores(fed, c.b, c.n, c.k, dims))
-    return;
+  bool byBoxes = canFeedCores(fed, c.a, c.m, c.k, dims) && canFeedCores(fed, c.b, c.n, c.k, dims);
+  if (!byBoxes) {
+    // Word by word: shorter slots, of which a thread starts fewer copies at once.
+    fed = l;
+    assignRounds(fed, tiledK(fed, c, dims), dims, 32, 1);
+    auto isBrought = [&](Value factor, ArrayRef<unsigned> outer) {
+      return canFeedCores(fed, factor, outer, c.k, dims) || canCopyWords(fed, factor, outer, c.k, dims);
+    };
+    if (c.where || c.term || !isBrought(c.a, c.m) || !isBrought(c.b, c.n))
+      return;
+    fed.producerRegisters = costs_.cores.wordFill;
+  }
   fed.producerWarps = 4;
   // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
   // before them end: of two for each, two.
   fed.minBlocks = large || (small && !hasFewTiles(l, c, dims)) ? 1 : 2;
-  fed.stages = 3;
+  // Of short slots as many as the long ones' bytes have room for (docs/lab/2026-11-26-convolutions-2.md).
+  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
+  fed.stages = byBoxes ? 3 : std::clamp<int64_t>(costs_.cores.wordSlots / fed.minBlocks / slotBytes, 3, 8);
   // With short sums, persistent blocks hide their epilogues: the next tile's slots fill while results are stored. With long ones the
   // hardware spreads the tiles better, one block each.
   int64_t k = extentProduct(l, c.k, dims, likely_);
   fed.persistent = large && k > 0 && k <= costs_.cores.shortSum;
-  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
   if (fed.minBlocks * (fed.stages * slotBytes + partialBytes(fed, c, dims) + kBesideSlots) <= target_.maxSharedPerBlock)
     l = fed;
 }

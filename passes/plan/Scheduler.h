@@ -306,7 +306,8 @@ private:
   bool rowsStraddleLines(mlir::Value factor);
   /// The box of what `read`, of a product's factor, takes of its tensor for one tile.
   std::optional<Box> findReadBox(const LaunchPlan &l, ReadOp read, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
-                                 llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why);
+                                 llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<int64_t> &box, std::string &why,
+                                 int64_t pad = tile::kSwizzled);
   /// Whether `data`, of a statement with these dims, is the same throughout each piece of a tile.
   bool isSameInPieces(const LaunchPlan &l, mlir::Value data, llvm::ArrayRef<int64_t> dims, const Pieces &pieces);
   /// Whether a factor can travel by tensor copies into slots that wgmma reads.
@@ -314,6 +315,10 @@ private:
                     llvm::ArrayRef<int64_t> dims, std::string &why);
   /// Whether a factor can travel so into slots that CUDA cores read: in vectors of rows (columns), which are neighbours there.
   bool canFeedCores(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
+                    llvm::ArrayRef<int64_t> dims);
+  /// Whether threads bring its words into such slots one by one: windows, whatever their steps and borders are, that run along rows
+  /// (columns). Other rows that begin anywhere are copied to where tensor copies take them (te-repack).
+  bool canCopyWords(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims);
   /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
   bool canFeedRegisters(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,

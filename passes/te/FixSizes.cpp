@@ -14,6 +14,9 @@ using namespace te;
 
 namespace {
 
+/// The longest window along one dim whose extent is written out.
+constexpr int64_t kMostTaps = 15;
+
 /// Whether a launch feeds products on CUDA cores through slots.
 bool multipliesOnCudaCores(const LaunchPlan &launch) { return launch.unit == "simt" && launch.stages > 1; }
 
@@ -23,12 +26,12 @@ struct TeFixSizesPass : impl::TeFixSizesBase<TeFixSizesPass> {
     FailureOr<KernelPlan> plan = getPlan(kernel);
     if (failed(plan))
       return signalPassFailure();
-    if (llvm::any_of(plan->launches, multipliesOnCudaCores))
-      return;
-    bool any = false;
+    // Their order of multiply-adds is better with sizes as arguments (docs/lab/2026-11-24-f32-products.md), but for the taps of windows, by
+    // which they divide in each round and which say where rows of results begin.
+    bool onlyTaps = llvm::any_of(plan->launches, multipliesOnCudaCores), any = false;
     SmallVector<AffineExpr> sizes;
     for (auto [i, div, max] : llvm::enumerate(plan->sizeDiv, plan->sizeMax)) {
-      bool isKnown = max >= div && max - div < div;
+      bool isKnown = max >= div && max - div < div && (!onlyTaps || max <= kMostTaps);
       sizes.push_back(isKnown ? getAffineConstantExpr(div, &getContext()) : getAffineSymbolExpr(i, &getContext()));
       any |= isKnown;
     }

@@ -3,6 +3,7 @@
 
 #include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
+#include "support/Target.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -158,6 +159,26 @@ bool isZeroPadded(tile::LoadOp load) {
   if (load.getBounds() != te::BoundsMode::Pad)
     return false;
   return tile::isZeroTile(load.getPadding());
+}
+
+bool isCopyable(tile::FuncOp func, tile::LoadOp load, int64_t dim) {
+  if (dim < 0 || !load.getIndexTiles().empty())
+    return false;
+  auto mode = load.getBounds();
+  if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !isZeroPadded(load))
+    return false;
+  auto type = cast<RankedTensorType>(load.getResult().getType());
+  int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  int64_t v = copiedVector(func, load.getBase(), load.getMap(), mode, dim, llvm::is_contained(load.getMask(), dim),
+                           std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
+  return v * bytes >= 4;
+}
+
+bool isReadByRows(tile::FuncOp func, RankedTensorType operand, ArrayRef<int64_t> outer) {
+  int64_t bits = operand.getElementTypeBitWidth();
+  const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+  return func.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
+         operand.getDimSize(outer.back()) * bits >= 128;
 }
 
 int64_t pointsOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {

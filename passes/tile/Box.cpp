@@ -240,13 +240,16 @@ std::optional<Box> BoxFinder::find() {
   for (size_t d = 0; d < read_.box.size(); ++d)
     if (read_.box[d] > 1 && !seen_[d])
       return refuse("an index appears in no subscript alone");
-  // Rows arrive in the map's order; the slot has them in the launch's.
-  int64_t before = read_.box.size();
+  // Rows arrive in the map's order; the slot has them in its own.
+  tile::SlotLayout slot(read_.box, read_.elementBytes, dims_.front().index, read_.pad);
+  auto placeOf = [&](int64_t d) { return llvm::find(slot.rowDims, d) - slot.rowDims.begin(); };
+  int64_t before = read_.box.size(), place = slot.rowDims.size();
   for (const MapDim &d : llvm::drop_begin(dims_))
     if (d.index >= 0) {
-      if (d.last > before)
+      if (placeOf(d.last) >= place)
         return refuse("the indices stand in another order than in the tensor");
       before = d.index;
+      place = placeOf(d.index);
     }
   Box b;
   b.contiguous = dims_.front().index;
@@ -258,7 +261,6 @@ std::optional<Box> BoxFinder::find() {
     if (b.starts.size() > 1)
       b.strides.push_back(d.stride);
   }
-  tile::SlotLayout slot(read_.box, read_.elementBytes, b.contiguous, read_.pad);
   if (slot.pitch != slot.width)
     return refuse("rows of its slots are further apart than they are long");
   if (slot.width * read_.elementBytes < 16)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands in rings that warps which only fill bring by tensor copies: they wait for `empty`, the reading warps
-// wait for `full`; there is no barrier of the block.
+// Operands in rings that warps which only fill bring, by tensor copies or element by element: they wait for `empty`, the
+// reading warps wait for `full`; there is no barrier of the block.
 #include "ir/cu/Cu.h"
 #include "ir/te/ScheduleLoc.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -218,14 +218,17 @@ private:
     bool eachRound = loads.front()->getBlock() == dot->getBlock();
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     SmallVector<RingType> types;
-    int64_t bytes = 0;
+    SmallVector<bool> byThreads;
+    int64_t bytes = 0; // that tensor copies bring
     for (LoadOp load : loads) {
       RingType ring = supplies_.ringOf(load, dot);
       if (!ring)
         return mlir::emitError(te::getScheduleLoc(load))
                << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
       types.push_back(ring);
-      bytes += llvm::product_of(ring.getShape()) * load.getResult().getType().getElementTypeBitWidth() / 8;
+      byThreads.push_back(supplies_.isCopiedByThreads(load, dot));
+      if (!byThreads.back())
+        bytes += llvm::product_of(ring.getShape()) * load.getResult().getType().getElementTypeBitWidth() / 8;
     }
     int64_t slots = types.front().getSlots();
     // Rings are read by warps themselves where their elements pass through registers.
@@ -233,7 +236,8 @@ private:
                      return (other.inRegisters || other.held) &&
                             llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });
-    auto channelType = ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128);
+    int64_t fillers = llvm::is_contained(byThreads, true) ? int64_t(func_.getProducerWarps()) * 32 : 0;
+    auto channelType = ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128, fillers);
     Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
     FillNumbers::Family *before = numbers_.findFamily(place, types, channelType);
     SmallVector<Value> rings;
@@ -254,12 +258,18 @@ private:
     for (LoadOp load : loads)
       byData[load] = makeByPieces(b_, func_, load);
     auto filled = AcquireOp::create(b_, loc, channel, *number, bytes);
-    for (auto [from, ring] : llvm::zip(loads, rings)) {
+    for (auto [from, ring, isByThreads] : llvm::zip(loads, rings, byThreads)) {
       LoadOp load = from;
+      slots_[load] = {ring, filled};
+      if (!eachRound)
+        once_.push_back(load);
       auto copy = RingCopyOp::create(b_, load.getLoc(), ring, *number, load, load.getOffsets(), channel);
       copy.getIndicesMutable().assign(byData[load]);
       if (size_t each = load.getIndexTiles().size(); each && byData[load].size() > each)
         copy.setAlong(findPieces(load.getMap(), load.getResult().getType().getShape())->along);
+      copy.setByThreads(isByThreads);
+      if (isByThreads)
+        continue;
       std::string why;
       std::optional<Box> box = findBox(func_, copy, why);
       if (!box)
@@ -268,10 +278,9 @@ private:
       int64_t blocks = func_.getCluster();
       copy.setRounded(supplies_.isRounded(load));
       copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
-      slots_[load] = {ring, filled};
-      if (!eachRound)
-        once_.push_back(load);
     }
+    if (fillers)
+      FilledOp::create(b_, loc, channel, *number);
     AwaitOp::create(b_, loc, channel, *number);
     for (auto [from, ring] : llvm::zip(loads, rings)) // (an operand that is one of them is masked in its slot first)
       if (LoadOp load = from; s.inRegisters && !s.direct && load != s.second) {

@@ -166,7 +166,7 @@ private:
     int64_t contiguous = -1;
     if (auto load = operand.getDefiningOp<LoadOp>()) {
       contiguous = contiguousDim(func_, load.getBase(), load.getMap(), type.getShape());
-      if (isCopyable(load, contiguous))
+      if (isCopyable(func_, load, contiguous))
         s.direct = load;
       if (s.direct && isCopiedAcross(load, contiguous, outer))
         contiguous = outer.back();
@@ -181,9 +181,9 @@ private:
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
           contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
     }
-    if (!s.direct && isTurned(type, outer)) {
+    if (!s.direct && isReadByRows(func_, type, outer)) {
       contiguous = outer.back();
-      if (auto load = operand.getDefiningOp<LoadOp>(); load && isCopyable(load, contiguous))
+      if (auto load = operand.getDefiningOp<LoadOp>(); load && isCopyable(func_, load, contiguous))
         s.direct = load;
     } else if (contiguous < 0 || !runsForUnit(type, contiguous)) {
       contiguous = dot_.getK().back();
@@ -206,29 +206,7 @@ private:
   /// on its way, where elements can be copied one by one: in registers, vectors along k take as many registers for
   /// each of their k (f32 4096³ on an H200: 175 instead of 128, one block instead of two, 0.85 instead of 0.94 of cuBLAS).
   bool isCopiedAcross(LoadOp load, int64_t contiguous, ArrayRef<int64_t> outer) {
-    return llvm::is_contained(dot_.getK(), contiguous) && isTurned(cast<RankedTensorType>(load.getResult().getType()), outer);
-  }
-
-  /// Whether CUDA cores read an operand's slot in vectors of its rows (columns), whatever runs along memory.
-  bool isTurned(RankedTensorType type, ArrayRef<int64_t> outer) {
-    int64_t bits = type.getElementTypeBitWidth();
-    const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
-    return func_.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
-           type.getDimSize(outer.back()) * bits >= 128;
-  }
-
-  /// Neighbours of at least 4 bytes, and zero for what lies outside.
-  bool isCopyable(LoadOp load, int64_t dim) {
-    if (dim < 0 || !load.getIndexTiles().empty())
-      return false;
-    auto mode = load.getBounds();
-    if (mode != te::BoundsMode::InBounds && mode != te::BoundsMode::Assume && !isZeroPadded(load))
-      return false;
-    auto type = cast<RankedTensorType>(load.getResult().getType());
-    int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t v = copiedVector(func_, load.getBase(), load.getMap(), mode, dim, llvm::is_contained(load.getMask(), dim),
-                             std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
-    return v * bytes >= 4;
+    return llvm::is_contained(dot_.getK(), contiguous) && isReadByRows(func_, cast<RankedTensorType>(load.getResult().getType()), outer);
   }
 
   /// Fills the one slot of what no round changes, ahead of the first round's wait.

@@ -60,8 +60,9 @@ def TilePipeline : Pass<"tile-pipeline", "::kernelc::tile::FuncOp"> {
     accumulator in turn are issued together as well, and the last one is waited for. A product that takes another's
     result waits for that one first. With `held`, a first operand that is brought once for all rounds, alone,
     goes to registers before the loop, and its slot is free for what the next tile brings. A loop behind another one with slots like its goes
-    on in these (`tile.ring in`). Anything else that no tensor copy can make
-    is an error; the plan asks first.
+    on in these (`tile.ring in`). What no tensor copy brings to slots of CUDA cores, as windows that begin inside
+    16 bytes of a row, the threads of all producer warps copy element by element (`by_threads`), and each says `tile.filled`.
+    Anything else that no tensor copy can make is an error; the plan asks first.
 
     *Runs before `tile-layouts`, because* copies need no layout.
   }];

@@ -76,7 +76,7 @@ Layout ProductLayouts::accumulatorLayout(DotOp dot) {
   auto supply = [&](Value operand, ArrayRef<int64_t> outer) {
     auto ring = dyn_cast<RingType>(operand.getType());
     int64_t bytes = ring ? std::max(1u, ring.getElementType().getIntOrFloatBitWidth() / 8) : 0;
-    return ring ? supplyOf(ring.getShape(), ring.getContiguous(), bytes, outer, dot.getK()) : Supply();
+    return ring ? supplyOf(ring.getShape(), ring.getContiguous(), ring.getPad(), bytes, outer, dot.getK()) : Supply();
   };
   return overDims(dot, accumulatorShape(func_.getUnit(), extentOf(dot, dot.getM()), extentOf(dot, dot.getN()), func_.getWarps(),
                                         supply(dot.getA(), dot.getM()), supply(dot.getB(), dot.getN()), rows_));
@@ -96,7 +96,7 @@ void ProductLayouts::orderRows(LayoutComponents &components) {
     return !loads.empty() && llvm::all_of(loads, [&](Value v) {
       RingType ring = v.getDefiningOp<RingLoadOp>().getRing().getType();
       return ring.getElementType().getIntOrFloatBitWidth() == 32 &&
-             runsOf(ring.getShape(), ring.getContiguous(), 4, dot.getM(), dot.getK()).outer > 1;
+             runsOf(ring.getShape(), ring.getContiguous(), ring.getPad(), 4, dot.getM(), dot.getK()).outer > 1;
     });
   };
   bool hasDot = false, along = func_.getUnit() == "wgmma";

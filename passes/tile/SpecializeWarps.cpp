@@ -23,6 +23,8 @@ namespace {
 Value filledChannel(Operation *op) {
   if (auto acquire = dyn_cast<AcquireOp>(op))
     return acquire.getChannel();
+  if (auto filled = dyn_cast<FilledOp>(op))
+    return filled.getChannel();
   auto copy = dyn_cast<RingCopyOp>(op);
   return copy ? copy.getChannel() : Value();
 }
@@ -221,9 +223,13 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       func.emitOpError() << "has producer warps and no ring that they could fill";
       return signalPassFailure();
     }
-    if (int64_t(channels.size()) > int64_t(func.getProducerWarps())) {
-      mlir::emitError(te::getScheduleLoc(func)) << "the schedule of '" << func.getSymName() << "' has " << channels.size()
-                                                << " sets of slots to fill and " << func.getProducerWarps() << " producer warps";
+    int64_t warps = 0;
+    for (Value channel : channels)
+      warps += cast<ChannelType>(channel.getType()).getFillingWarps();
+    if (warps > int64_t(func.getProducerWarps())) {
+      mlir::emitError(te::getScheduleLoc(func))
+          << "the schedule of '" << func.getSymName() << "' has " << channels.size() << " sets of slots, which take " << warps
+          << " warps to fill, and " << func.getProducerWarps() << " producer warps";
       return signalPassFailure();
     }
     OpBuilder b(&getContext());

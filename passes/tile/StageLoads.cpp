@@ -46,7 +46,9 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
       return bytesOf(cast<RankedTensorType>(std::get<Type>(a.first))) > bytesOf(cast<RankedTensorType>(std::get<Type>(b.first)));
     });
     // So does what shared memory has no room for: whole tiles beside the parts that the plan counts.
-    int64_t warps = int64_t(func.getProducerWarps()) - int64_t(channels.size()), room = roomOf(func);
+    int64_t warps = int64_t(func.getProducerWarps()), room = roomOf(func);
+    for (Value channel : channels)
+      warps -= cast<ChannelType>(channel.getType()).getFillingWarps();
     for (auto &[key, loads] : ordered) {
       int64_t bytes = slotsOf(loads) * bytesOf(loads.front().getResult().getType()) + kBarriers;
       if (warps <= 0 || bytes > room)
@@ -111,7 +113,7 @@ struct TileStageLoadsPass : impl::TileStageLoadsBase<TileStageLoadsPass> {
     Location loc = cu::unnamed(first.getLoc());
     auto named = [&](StringRef name) { return NameLoc::get(setup.getStringAttr(name), loc); };
     Value ring = RingOp::create(setup, first.getLoc(), ringOf(func, first, slots));
-    Value channel = ChannelOp::create(setup, loc, ChannelType::get(setup.getContext(), slots, /*reader=*/32));
+    Value channel = ChannelOp::create(setup, loc, ChannelType::get(setup.getContext(), slots, /*reader=*/32, /*fillers=*/0));
     // Numbers go on from tile to tile.
     Value before;
     if (auto loop = dyn_cast<scf::ForOp>(first->getParentOp())) {

@@ -30,6 +30,11 @@ MaskOp takeMask(OpOperand &operand) {
   return mask;
 }
 
+/// Whether warps search for the tiles that they walk, which fillers would do each for itself.
+bool searches(FuncOp func) {
+  return func.walk([](Operation *op) { return isSearch(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+}
+
 bool holdsDot(Operation *op) {
   return op->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
@@ -91,6 +96,32 @@ FailureOr<Supply> Supplies::supplyOf(DotOp dot) {
 }
 
 RingType Supplies::ringOf(LoadOp load, DotOp dot) {
+  RingType boxes = boxesOf(load, dot);
+  if (!isCopiedByThreads(load, dot) || (boxes && !llvm::is_contained(dot.getK(), int64_t(boxes.getContiguous()))))
+    return boxes;
+  // What runs along the sum, or along nothing, is turned on its way, element by element: the padding spreads it over the banks.
+  auto type = load.getResult().getType();
+  int64_t rows = lastOf(load, dot);
+  return RingType::get(func_.getContext(), type.getShape(), type.getElementType(), std::max<int64_t>(2, func_.getStages()), rows,
+                       paddingOf(type.getDimSize(rows), type.getElementTypeBitWidth() / 8));
+}
+
+bool Supplies::isCopiedByThreads(LoadOp load, DotOp dot) {
+  if (func_.getUnit() != "simt" || func_.getCluster() > 1 || load->getBlock() != dot->getBlock() || searches(func_))
+    return false;
+  RingType boxes = boxesOf(load, dot);
+  std::string why;
+  return !(boxes && findBox(func_, load.getBase(), load.getMap(), load.getBounds(), boxes, why)) &&
+         isCopyable(func_, load, boxes ? boxes.getContiguous() : lastOf(load, dot));
+}
+
+int64_t Supplies::lastOf(LoadOp load, DotOp dot) {
+  ArrayRef<int64_t> outer = dot.getA() == load.getResult() ? dot.getM() : dot.getN();
+  auto several = llvm::find_if(llvm::reverse(outer), [&](int64_t d) { return load.getResult().getType().getDimSize(d) > 1; });
+  return several == llvm::reverse(outer).end() ? outer.back() : *several;
+}
+
+RingType Supplies::boxesOf(LoadOp load, DotOp dot) {
   auto type = load.getResult().getType();
   int64_t contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
   if (contiguous < 0)

@@ -35,8 +35,10 @@ public:
   mlir::LogicalResult find(llvm::ArrayRef<tile::DotOp> dots);
 
   llvm::MutableArrayRef<Supply> all() { return supplies_; }
-  /// The ring that a load's boxes come to; null where it is contiguous along no index.
+  /// The ring that what a load reads comes to; null where it is contiguous along no index.
   tile::RingType ringOf(tile::LoadOp load, tile::DotOp dot);
+  /// Whether threads copy what `load` reads: no box that a tensor copy brings, to slots that CUDA cores read.
+  bool isCopiedByThreads(tile::LoadOp load, tile::DotOp dot);
   /// Whether the next round may run beside the product: its accumulators are carried on, and its operands lie in slots. (Registers
   /// are written anew: their product has been waited for.)
   bool runsOn(const Supply &s);
@@ -55,6 +57,10 @@ public:
   bool isRounded(tile::LoadOp load) const { return rounded_.contains(load); }
 
 private:
+  /// The last of the rows (columns) along which the tile of `load` has several points.
+  static int64_t lastOf(tile::LoadOp load, tile::DotOp dot);
+  /// The ring where tensor copies bring it.
+  tile::RingType boxesOf(tile::LoadOp load, tile::DotOp dot);
   /// What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
   mlir::FailureOr<Supply> supplyOf(tile::DotOp dot);
   /// Whether a tensor copy can bring what `load` reads for `dot`.

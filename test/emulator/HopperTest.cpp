@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mbarriers, TMA, wgmma, setmaxnreg and clusters: a warp-specialised matmul, its
 // mutants, every swizzle and both operand orders.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -197,6 +198,65 @@ TEST(EmulatorHopper, EveryMutantOfTheGemmIsFound) {
       }
     }
   }
+}
+
+// Words that the threads of one warp copy, and that the other warp reads once an mbarrier has told it; two slots, four rounds.
+const char *kFilled = R"(
+extern "C" __global__ void __launch_bounds__(64) kc_filled(const float* x, float* y) {
+  float* slots = (float*)kc_shared();
+  unsigned char* full = kc_shared() + 256;
+  unsigned char* empty = full + 16;
+  int t = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; i++) { kc_mbarrier_init(full + 8 * i, 32); kc_mbarrier_init(empty + 8 * i, 1); }
+    kc_fence_mbarrier_init();
+  }
+  __syncthreads();
+  for (int n = 0; n < 4; n++) {
+    if (threadIdx.x < 32) {
+      kc_mbarrier_wait(empty + n % 2 * 8, (n / 2 + 1) % 2); // empty
+      kc_cp_async_zfill_4(&slots[n % 2 * 32 + t], &x[n * 32 + t], t < 30 ? 4 : 0);
+      kc_cp_async_arrive(full + n % 2 * 8);
+    } else {
+      kc_mbarrier_wait(full + n % 2 * 8, n / 2 % 2); // full
+      y[n * 32 + t] = slots[n % 2 * 32 + (t + 1) % 32];
+      __syncwarp();
+      if (t == 0) kc_mbarrier_arrive(empty + n % 2 * 8);
+    }
+  }
+}
+)";
+
+TEST(EmulatorHopper, MbarriersTellOfWordsThatThreadsCopy) {
+  std::vector<float> x(128), y(128);
+  for (size_t i = 0; i < x.size(); i++)
+    x[i] = float(i + 1);
+  auto run = [&](const char *line, const char *with) {
+    std::string text = kFilled;
+    if (size_t at = text.find(line); *line)
+      text.replace(at, std::string(line).size(), with);
+    Launcher l(text);
+    l.in("x", x).out("y", y).block(64).shared(512);
+    return l.run();
+  };
+  Report right = run("", "");
+  EXPECT_TRUE(right.ok()) << right.toString();
+  EXPECT_EQ(y[0], 2);
+  EXPECT_EQ(y[29], 0) << "zero where nothing is copied";
+  EXPECT_EQ(y[31], 1);
+  EXPECT_EQ(y[127], 97);
+  auto hasOneOf = [](const Report &r, std::vector<K> kinds) {
+    return std::any_of(r.findings.begin(), r.findings.end(),
+                       [&](const Finding &f) { return std::find(kinds.begin(), kinds.end(), f.kind) != kinds.end(); });
+  };
+  // An arrival by itself says nothing of the copies; without any the reader waits for ever; without waits both meet in the slot.
+  EXPECT_TRUE(hasOneOf(run("kc_cp_async_arrive(full", "kc_mbarrier_arrive(full"), {K::DataRace, K::LostAsyncWork, K::Uninitialised}));
+  EXPECT_TRUE(hasOneOf(run("kc_cp_async_arrive(full + n % 2 * 8);", ""), {K::Deadlock}));
+  EXPECT_TRUE(hasOneOf(run("kc_mbarrier_wait(full + n % 2 * 8, n / 2 % 2); // full", ""), {K::DataRace, K::Uninitialised}));
+  EXPECT_TRUE(
+      hasOneOf(run("kc_mbarrier_wait(empty + n % 2 * 8, (n / 2 + 1) % 2); // empty", ""), {K::DataRace, K::BarrierProtocol, K::Deadlock}));
+  EXPECT_TRUE(hasOneOf(run("kc_cp_async_arrive(full + n % 2 * 8);", "kc_cp_async_arrive(full + n % 2 * 8); kc_cp_async_arrive(full);"),
+                       {K::BarrierProtocol, K::DataRace, K::Uninitialised}));
 }
 
 TEST(EmulatorHopper, BlocksOfAMultiprocessorShareItsRegisters) {

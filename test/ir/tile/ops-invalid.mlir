@@ -342,7 +342,7 @@ tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (
 ^bb0(%x: memref<?xf32>):
   %i = tile.program_id 0
   %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
-  // expected-error @+1 {{a channel has 1 to 1024 slots, and readers of 32 or 128 threads}}
+  // expected-error @+1 {{a channel has 1 to 1024 slots, readers of 32 or 128 threads, and whole warps of fillers}}
   %r = tile.channel : <slots 2, reader 5>
   tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
 }
