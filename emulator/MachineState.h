@@ -181,7 +181,7 @@ struct Warpgroup {
   int pending = 0;
   unsigned ahead = 0; ///< leading groups that ran before anyone waited for them
 };
-/// The oldest work of a kind that a thread has committed: under a seed it may be done before a wait asks for it.
+/// A thread has committed work of a kind, which under a seed may be done before a wait asks for it.
 struct EarlyWork {
   enum Kind : uint8_t { Copies, Stores, Products } kind;
   Thread *thread;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // TMA tiled loads and stores. A load reads global memory and writes shared memory
 // when the async engine gets to it, in the order of each mbarrier; a store reads
-// its source at the latest moment its issuer's wait allows, or under a seed before. Swizzles act on the
-// address bits, as the device's do. What lies outside the map reads as zero and is
-// not written; the full box counts towards the mbarrier.
+// its source at the latest moment its issuer's wait allows, or under a seed before.
+// Swizzles act on the address bits, as the device's do. What lies outside the map reads
+// as zero and is not written; the full box counts towards the mbarrier.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma: four warps issue a matrix product whose operands are read, and whose
 // accumulators are written, when the group is waited for, or under a seed at any time
-// between. Descriptors are
-// decoded from their bits (reference/hopper.md 1.4). Shared memory is read by the
-// warpgroup's agent, whose clock counts groups.
+// between. Descriptors are decoded from their bits (reference/hopper.md 1.4). Shared
+// memory is read by the warpgroup's agent, whose clock counts groups.
 #include <algorithm>
 #include <cstring>
 

@@ -10,6 +10,7 @@ from .folds import folds, orders, recurrences
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .scatters import scatters
+from .steps import pages, phases
 from .inputs import floats, positions, whole
 from .wrong import wrong
 from .reductions import reduction, solved, window
@@ -267,7 +268,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
