@@ -11,12 +11,12 @@ namespace kernelc::te {
 
 /// Such a product, the unit's rows and columns in place of its own.
 struct TiledProduct {
-  int64_t batch, m, n;  ///< of the results
-  int64_t slots;        ///< of a tile's sum: a row of one has 128 bytes
-  double operands = 0;  ///< bytes of both in memory
-  double oneByOne = 1;  ///< times as long as the unit takes with two products in flight
+  int64_t batch, m, n;   ///< of the results
+  int64_t slots;         ///< of a tile's sum: a row of one has 128 bytes
+  double operands = 0;   ///< bytes of both in memory
+  double oneByOne = 1;   ///< times as long as the unit takes with two products in flight
   int64_t slotRow = 128; ///< bytes of a row of slots along columns
-  int64_t cluster = 1;  ///< blocks that share columns
+  int64_t cluster = 1;   ///< blocks that share columns
 };
 
 /// Microseconds of all rounds of its tiles over the device, beside what all schedules have in common.
