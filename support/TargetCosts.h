@@ -199,13 +199,14 @@ struct BesideCosts {
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
   // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
-  double bestRate = 0.96;        ///< of the unit's, that the best tile reaches
-  double slotRows = 990;         ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
-  double result = 0.55e-4;       ///< microseconds that a result takes to leave
-  double resultBehind = 0.15e-4; ///< the same while another team multiplies
-  double besideMemory = 0.25;    ///< part of the shorter of what memory and the rest take that the longer one does not hide
-  /// So many times as long as columns by 8, or in place of rows, take tiles whose rates were measured, and rows in their place.
-  static constexpr double leastGain = 1.025;
+  double bestRate = 0.96;              ///< of the unit's, that the best tile reaches
+  double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
+  double result = 0.55e-4;             ///< microseconds that a result takes to leave
+  double resultBehind = 0.15e-4;       ///< the same while another team multiplies
+  double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
+  double leastGain = 1.025;            ///< so many times as long as columns by 8, or in place of rows, take measured tiles, or rows
+  int64_t shortestPart = 32;           ///< columns of an epilogue's part, which waits for the one before it
+  int64_t largestPart = 160 * 128;     ///< its results: more take the place of slots
   double leastSlot = 0.125;            ///< microseconds of a slot, whatever lies in it: its barriers
   double startOfTeams = 0.4;           ///< microseconds until the second team has its first tile, and of the last tile's results
   double startOfCluster = 1.6;         ///< microseconds in which the blocks of clusters meet

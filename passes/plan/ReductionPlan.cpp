@@ -312,15 +312,14 @@ void Scheduler::scheduleStreamed(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRe
   while (columns > 32 && sharedBytes() > target_.maxSharedPerBlock * 3 / 4)
     columns /= 2;
   // Sums that are too short for several blocks: narrower ones, of a line at least, until each multiprocessor has one.
-  Count length = 1, others = 1;
+  Count length = 1, others = 1, extent = 1; // of what nothing is known there is plenty
+  auto most = [&](int64_t index) { return Count(extentMax(l, index) < 0 ? Count::kMost : extentMax(l, index)); };
   for (int64_t index : inner)
-    length *= extentMax(l, index);
+    length *= most(index);
   for (int64_t index : l.grid)
-    if (index != contiguous && !llvm::is_contained(thin, index))
-      others *= extentMax(l, index);
-  const int64_t extent = extentMax(l, contiguous);
-  while (extent > 0 && length < costs_.sharing.length && columns > column.perLine() &&
-         others * ceilDiv(Count(extent), columns) < target_.smCount)
+    if (!llvm::is_contained(thin, index))
+      (index == contiguous ? extent : others) *= most(index);
+  while (length < costs_.sharing.length && columns > column.perLine() && others * ceilDiv(extent, columns) < target_.smCount)
     columns /= 2;
   setLast(contiguous, columns);
   setLast(inner.back(), std::min(column.byElements ? perThread * l.warps : costs.longest, l.warps * 32 * perThread / l.tiles[contiguous]));

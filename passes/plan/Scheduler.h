@@ -177,7 +177,7 @@ private:
   /// Makes tiles such that tensor copies feed the unit; false where none are, and `why`.
   bool feedTiles(LaunchPlan &p, WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims, std::string &why);
   /// Columns of a part of the epilogue, for a tile of so many rows and columns of the unit.
-  static int64_t partOf(const WarpgroupProduct &w, int64_t rows, int64_t columns);
+  int64_t partOf(const WarpgroupProduct &w, int64_t rows, int64_t columns);
   /// Warps, parts of the epilogue and slots for the tiles of `l`; returns the bytes of a stage.
   int64_t stageTiles(LaunchPlan &l, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
   /// In which order blocks take tiles, and how many they take.

@@ -19,8 +19,6 @@ namespace kernelc::te {
 
 /// Rows of three warpgroups.
 static constexpr int64_t kThreeRows = 192;
-/// Columns of a part of an epilogue, of which fewer take a barrier each for little; its results, more of which take the place of slots.
-static constexpr int64_t kShortestPart = 32, kLargestPart = 160 * 128;
 /// Columns that an instruction has come by so many.
 static constexpr int64_t kColumnStep = 8;
 /// Bytes of a slot's rows, if they are as wide as the widest swizzle.
@@ -90,7 +88,8 @@ bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
   if (isBetween && (w.c.m.size() > 1 || w.stored.turned || w.loadBound))
     return false;
   // A part of an epilogue has whole rows of 16 columns, if it does not have these along the rows of its slot; i8 comes by 16 columns.
-  if (!isPower && (w.turned ? partOf(w, tile.m, tile.n) < kShortestPart || (tile.n % 16 && w.bytes == 1) : tile.n % 16 != 0))
+  if (!isPower &&
+      (w.turned ? partOf(w, tile.m, tile.n) < costs_.warpgroups.shortestPart || (tile.n % 16 && w.bytes == 1) : tile.n % 16 != 0))
     return false;
   // What leaves by elements needs registers beside a thread's 128 accumulators.
   return !(w.stored.turned && tile.m * tile.n > 256 * 128) && !(w.loadBound && tile.n > 192) && w.rowBytes(tile) >= 64;
@@ -246,11 +245,11 @@ int64_t Scheduler::partOf(const WarpgroupProduct &w, int64_t rows, int64_t colum
   int64_t part = LaunchPlan().part;
   while (columns % std::min(columns, part))
     part /= 2;
-  if (!w.turned || part >= kShortestPart)
+  if (!w.turned || part >= costs_.warpgroups.shortestPart)
     return part;
   // Along the rows of a slot parts have any width: as few as shared memory has room for.
   part = columns;
-  while (part > 0 && part * rows > kLargestPart)
+  while (part > 0 && part * rows > costs_.warpgroups.largestPart)
     part = shorterPart(columns, part);
   return part;
 }

@@ -377,8 +377,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     Done where the sizes are bounded and the results alone give too few blocks for the multiprocessors of
     the target's table. Of a product, whose parts are a batch, it is done where its tiles leave three
-    quarters of the multiprocessors idle; on CUDA cores also where its tiles fill one wave and little of a second
-    one, and waves with the parts' bytes take less time. If warpgroups compute it, tensor copies can bring its rows, and
+    quarters of the multiprocessors idle; on CUDA cores whose rates are known where blocks of parts, with the
+    parts' bytes, take less time. If warpgroups compute it, tensor copies can bring its rows, and
     the target's rates are known (`partRates`), the number of parts is the one that takes the least time
     by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
     may run beside it.
