@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Accumulators of reductions: what a combiner keeps between terms, how a term
-// goes in, and what comes out, per arithmetic. Loops are StatementEmitter's.
+// goes in, and what comes out, per arithmetic. Loops are those of the emitters of statements.
 #pragma once
 
 #include "reference/ScalarEmitter.h"

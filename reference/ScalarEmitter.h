@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Turns the scalar body of a te.compute or te.reduce into arith, math and llvm
 // ops on the chosen arithmetic, one lane or a vector of lanes at a time. Loops and
-// stores are StatementEmitter's.
+// stores are those of the emitters of statements.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a tile.func asks of its own attributes and of all that stands in it: [C1] to [C13] of its description. What an op
-// alone can say its own verifier does (TileOps.cpp), and has done by now.
+// alone can say its own verifier does (TileOps.cpp, TileRings.cpp, TileSearch.cpp), and has done by now.
 #include "ir/tile/FuncVerifier.h"
 
 #include "ir/cu/Marks.h"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/analysis/Contraction.h"
-#include "passes/analysis/UnitOperands.h"
 
 #include "llvm/ADT/SetVector.h"
 
 #include "ir/te/Factors.h"
 #include "ir/te/Marks.h"
-#include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/index/LinearRead.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// In which type a matrix unit takes the factors of a product, before it is known to be one. What units ask of a contraction: Contraction.h.
 #pragma once
 
 #include "ir/te/Te.h"

@@ -7,7 +7,7 @@
 
 namespace kernelc::te {
 
-/// What runs along rows of 16 bytes can be brought by tensor copies.
+/// What the rows of a tensor copy's source are multiples of.
 inline constexpr int64_t kRowBytes = 16;
 
 /// How a tensor is copied: `last` is the dim that comes last in the copy.

@@ -37,10 +37,10 @@ public:
           walkForwards(reduce, k);
         if (inSets.contains(reduce) || findChain(reduce, of_.target, of_.facts))
           continue; // what it takes from registers never is in memory
-        for (bool isA : {true, false})
-          if (auto found = isA ? findComputedFactor(of_, reduce, *c, c->a, c->m, c->aUnsigned)
-                               : findComputedFactor(of_, reduce, *c, c->b, c->n, c->bUnsigned))
-            materialize(of_, reduce, *found);
+        if (auto a = findComputedFactor(of_, reduce, *c, c->a, c->m, c->aUnsigned))
+          materialize(of_, reduce, *a);
+        if (auto b = findComputedFactor(of_, reduce, *c, c->b, c->n, c->bUnsigned))
+          materialize(of_, reduce, *b);
       }
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findGeneralContraction(reduce); c && isWorthCopies(reduce, *c)) {
