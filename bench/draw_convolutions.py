@@ -47,6 +47,7 @@ class Convolution:
             self.channels, self.outputs = pick([128, 256], [4, 8]), pick([128, 256], [4, 8])
         elif kind == "dilated":
             self.dilation = pick([2, 4], [2, 2])
+            extent += 4 if small else 0  # room for five taps
         elif kind == "large taps":
             self.taps, self.stride = pick([(7, 2), (7, 1), (11, 4)], [(5, 2), (5, 1), (5, 2)])
             self.channels, extent = pick([3, 16], [3, 4]), pick([128, 224], [11, 12])

@@ -621,8 +621,8 @@ def TeFixSizes : Pass<"te-fix-sizes", "::kernelc::te::KernelOp"> {
   let description = [{
     Writes a constant for every size that the plan's facts determine: a positive size that is a multiple
     of `size_div` and at most `size_max` is `size_div` if twice that exceeds the bound. In the variants of
-    the JIT these are powers of two, and odd sizes up to 15, as windows have. Extents, strides and trip counts become constants. The kernel keeps
-    the name of the size, because callers and guards use it.
+    the JIT these are powers of two, and odd sizes up to 15, as windows have. Extents, strides and trip
+    counts become constants. The kernel keeps the name of the size, because callers and guards use it.
 
     *Runs after `te-plan`, before `te-to-tile`, because* all decisions are made from the facts, and the
     plan says where constants do not pay: a product on CUDA cores uses all registers, and NVRTC keeps
