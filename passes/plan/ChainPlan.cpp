@@ -13,6 +13,12 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
+/// Rows of three warpgroups, the registers that their filling warps keep, and what a row of such a tile takes of the time of one of 128
+/// rows where a cascade's walk has so many points and the second product few columns: with one product in flight each, three hide each
+/// other's exponentials (docs/lab/2026-11-26-attention-4.md).
+constexpr int64_t kThreesRows = 192, kThreesFill = 32, kThreesWalk = 2048;
+constexpr double kThreesTime = 15.0 / 16;
+
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
 SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
@@ -130,6 +136,20 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
   return plans;
 }
 
+std::optional<LaunchPlan> Scheduler::chainOfThrees(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch, unsigned walked,
+                                                   ArrayRef<int64_t> dims) {
+  int64_t points = extentProduct(l, rows, dims, likely_), walk = extentMax(l, dims[walked]);
+  if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < kThreesWalk)
+    return std::nullopt;
+  int64_t tiles = llvm::divideCeil(points, kThreesRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
+  if (double(tiles * kThreesRows) * kThreesTime > double(llvm::alignTo(points, 128)) || products * tiles < 2 * target_.smCount)
+    return std::nullopt;
+  LaunchPlan p = chainsOfRows(l, rows, batch, dims).front();
+  p.warps = 12;
+  assign(p, rows, dims, kThreesRows);
+  return tileProduct(p, rows, dims) == kThreesRows ? std::optional(p) : std::nullopt;
+}
+
 bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {
   int64_t most = extentMax(p, index);
   bool resides = most >= 0 && most <= costs_.chains.mostSummed;
@@ -184,21 +204,28 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
   const ProductChain &chain = chains.front();
   int64_t walked = second[chain.walked];
   bool isCascade = llvm::any_of(l.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); });
-  for (LaunchPlan &p : chainsOfRows(l, chain.rows(), chain.second.batch, second)) {
+  std::vector<LaunchPlan> plans = chainsOfRows(l, chain.rows(), chain.second.batch, second);
+  if (std::optional<LaunchPlan> threes =
+          isCascade ? chainOfThrees(l, chain.rows(), chain.second.batch, chain.walked, second) : std::nullopt)
+    plans.insert(plans.begin(), *threes);
+  for (LaunchPlan &p : plans) {
+    bool isOfThrees = p.warps == 12;
     int64_t all = 0;
     for (const ProductChain &c : chains) {
       int64_t columns = second[c.columns().front()];
       int64_t has = llvm::alignTo(extentMax(p, columns), 8);
       all += p.tiles[columns] = target_.wgmma ? has : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(has, 16)));
     }
+    if (isOfThrees && all > costs_.chains.fewColumns)
+      continue;
     for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains) : SmallVector<int64_t>{128, 64}) {
       if (!target_.wgmma && !llvm::isPowerOf2_64(uint64_t(j)))
         continue;
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
-      fitted.inFlight = isCascade && target_.wgmma ? 2 : 1;
-      fitted.producerRegisters = isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
+      fitted.inFlight = isCascade && target_.wgmma && !isOfThrees ? 2 : 1;
+      fitted.producerRegisters = isOfThrees ? kThreesFill : isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };

@@ -258,6 +258,9 @@ private:
   /// What launches of a loop may start from, the best first: by how many rows of the first product a tile has.
   std::vector<LaunchPlan> chainsOfRows(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
                                        llvm::ArrayRef<int64_t> dims);
+  /// The same of three warpgroups, where that pays for a cascade with few columns.
+  std::optional<LaunchPlan> chainOfThrees(const LaunchPlan &l, llvm::ArrayRef<unsigned> rows, llvm::ArrayRef<unsigned> batch,
+                                          unsigned walked, llvm::ArrayRef<int64_t> dims);
   /// Gives a tile all of what the first product sums, index `index`, where its rows then stay in slots; else a line, and is false.
   bool assignSummed(LaunchPlan &p, int64_t index);
   /// What first products need for a tile of `rows` of theirs.

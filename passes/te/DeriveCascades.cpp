@@ -414,9 +414,35 @@ private:
     OperationFolder folder(kernel_.getContext());
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
       (void)folder.tryToFold(&op); // te-mask-to-domain leaves selects whose conditions are decided
+    takeFactorsOutOfMasks(block);
     chain.terms = llvm::to_vector_of<Value>(yield.getValues());
     chain.where = yield.getCondition();
     return scratch;
+  }
+
+  /// `f * x if c else -inf` is f times `x if c else -inf` where f is a positive constant: the maximum of what is masked has the factor
+  /// that the maximum of all has.
+  static void takeFactorsOutOfMasks(Block &block) {
+    std::function<bool(Value)> isPositive = [&](Value v) {
+      FloatAttr c;
+      if (matchPattern(v, m_Constant(&c)))
+        return c.getValue().isFiniteNonZero() && !c.getValue().isNegative();
+      auto rsqrt = v.getDefiningOp<math::RsqrtOp>();
+      return rsqrt && isPositive(rsqrt.getOperand());
+    };
+    for (auto mask : llvm::make_early_inc_range(block.getOps<arith::SelectOp>())) {
+      auto product = mask.getTrueValue().getDefiningOp<arith::MulFOp>();
+      if (!product || !matchPattern(mask.getFalseValue(), m_NegInfFloat()))
+        continue;
+      for (unsigned i : {0u, 1u})
+        if (Value factor = product->getOperand(i); isPositive(factor)) {
+          OpBuilder b(mask);
+          Value masked = arith::SelectOp::create(b, mask.getLoc(), mask.getCondition(), product->getOperand(1 - i), mask.getFalseValue());
+          mask.replaceAllUsesWith(arith::MulFOp::create(b, product.getLoc(), masked, factor).getResult());
+          mask.erase();
+          break;
+        }
+    }
   }
 
   /// Clones a statement's body into the chain's, with what members come to in place of reads of it, also within definitions. Returns

@@ -289,7 +289,8 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
 
     κ and the equality of v come from linear forms; no op and no function is looked up by name. Terms that are bounded
     whatever x has seen are a condition: a partial state neither overflows nor cancels where the program as written does not. Factors free of
-    the index (`1 / l[i]`) leave the sum, and differences are summed apart.
+    the index (`1 / l[i]`) leave the sum, and differences are summed apart. A positive constant leaves
+    a maximum, also through `f * x if c else -inf`.
 
     Infinities and NaN: a state at the identity of x (every score -inf) is kept while x stays, and counts as zero once x moves. A sum with
     a factor w counts such terms as 0 · w, and takes the NaN of a row that stays so from the sum without w. Where every result is proved
