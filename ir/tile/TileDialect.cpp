@@ -22,6 +22,16 @@ using namespace kernelc::tile;
 #define GET_OP_CLASSES
 #include "ir/tile/TileOps.cpp.inc"
 
+namespace {
+/// Blocks of a cluster read what the others hold, and write nothing that a program sees: what is loaded before they meet is still the
+/// same behind, so that a row which several statements go over is loaded once.
+struct MeetingEffects : MemoryEffectOpInterface::ExternalModel<MeetingEffects, ClusterReduceOp> {
+  void getEffects(Operation *, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
+    effects.emplace_back(MemoryEffects::Read::get());
+  }
+};
+} // namespace
+
 void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
@@ -35,6 +45,7 @@ void TileDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "ir/tile/TileAttrs.cpp.inc"
       >();
+  ClusterReduceOp::attachInterface<MeetingEffects>(*getContext());
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
   s.contiguousBytes.assign(launch.indices.size(), 0);
   s.contiguousReads.assign(launch.indices.size(), 0);
   s.byElements.resize(launch.indices.size());
+  s.widestAlong.assign(launch.indices.size(), 1);
   /// `indices`: the launch index of each dim of `map`, -1 for computed subscripts. `distinct`: how many indices tell elements apart.
   auto count = [&](AffineMap map, ArrayRef<int64_t> indices, unsigned distinct, Type element) {
     SmallVector<int64_t> along; // which of them it is contiguous along
@@ -30,6 +31,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
           (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d)))) {
         s.contiguousBytes[index] += weight;
         s.narrowestBytes = std::min(s.narrowestBytes, bytes);
+        s.widestAlong[index] = std::max(s.widestAlong[index], bytes);
         along.push_back(index);
       }
     return along;

@@ -15,13 +15,16 @@ struct AccessSummary {
   llvm::SmallVector<int64_t> contiguousBytes;
   llvm::SmallVector<int64_t> contiguousReads; ///< per launch index: of tensors, along it
   llvm::BitVector byElements;                 ///< per launch index: rows along it may begin inside a vector
-  int64_t widestBytes = 1;                    ///< of the element types accessed
+  llvm::SmallVector<int64_t> widestAlong;     ///< per launch index: of the element types accessed contiguously along it
+  int64_t widestBytes = 1;                    ///< of all element types accessed
   int64_t narrowestBytes = 16;                ///< of those of contiguous accesses
 
   /// The launch index that most bytes are contiguous along, or -1.
   int64_t contiguousIndex() const;
   /// Elements of the widest type in one access.
   int64_t vector() const { return std::max<int64_t>(1, 16 / widestBytes); }
+  /// The same of what is accessed along `index` alone.
+  int64_t vectorAlong(int64_t index) const { return std::max<int64_t>(1, 16 / widestAlong[index]); }
   /// And of the narrowest: the most neighbours that a layout may give a thread.
   int64_t longestVector() const { return 16 / narrowestBytes; }
 };

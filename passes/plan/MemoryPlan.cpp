@@ -23,7 +23,9 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
   l.warps = 8;
-  int64_t left = l.warps * 32 * s.vector() * vectorsOf(l, ops_, costs_.threads.manyAccesses);
+  // (What chooses rows, as numbers of 64 bits do, is read once for many elements.)
+  int64_t vector = contiguous < 0 ? s.vector() : s.vectorAlong(contiguous);
+  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, costs_.threads.manyAccesses);
   // Where reads and writes are contiguous along different indices (a
   // transposition), the tile is square in them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
@@ -32,10 +34,18 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t bytes) { return bytes > 0 && bytes >= most / costs_.pointwise.fewBytes; };
   int64_t contiguousCount = llvm::count_if(s.contiguousBytes, counts);
+  // A line of both sides; of halves of words that vectors do not fit as many as make a request of a line (8191 × 8193 of bf16: 1.4 times as
+  // fast).
+  int64_t side = 64;
+  if (contiguousCount > 1 && contiguous >= 0 && s.byElements[contiguous] && s.widestBytes == 2) {
+    side = 128;
+    l.warps = 16;
+    left = side * side;
+  }
   for (int64_t index : order) {
     int64_t want = left;
     if (contiguousCount > 1 && contiguous >= 0 && counts(s.contiguousBytes[index]))
-      want = std::min<int64_t>(left, 64);
+      want = std::min<int64_t>(left, side);
     l.tiles[index] = clampTile(l, index, want);
     left /= l.tiles[index];
     if (left <= 1)

@@ -79,7 +79,8 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     return;
   }
   constexpr int64_t kLeastThreads = 32;
-  const int64_t most = costs_.scans.threads;
+  // Rows that vectors do not fit: smaller blocks, more of which are beside each other (2048 × 32767 of f32: 1.9 times as fast).
+  const int64_t most = s.byElements[along] ? costs_.scans.threadsBehind : costs_.scans.threads;
   const int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThread / components))));
   l.tiles[along] = clampTile(l, along, most * perThread);
   int64_t threads = std::clamp<int64_t>(l.tiles[along] / perThread, kLeastThreads, most);

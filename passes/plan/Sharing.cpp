@@ -55,8 +55,8 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     return std::nullopt;
   std::optional<Column> column = findColumn(op, facts);
   AffineMap extents = getExtents(op);
-  Count length = 1, results = 1, blocks = 1;
-  int64_t columns = column ? column->perLine() : 1;
+  Count length = 1, results = 1, others = 1;
+  int64_t along = 0;
   for (auto [d, extent] : llvm::enumerate(extents.getResults())) {
     int64_t most = knownMax(extent, facts);
     if (most < 0 || !column)
@@ -68,18 +68,27 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
     if (most > 1 && llvm::is_contained(getThinDims(op), int64_t(d)))
       return std::nullopt; // the sums of so many threads take all registers
     results *= most;
-    blocks *= d == column->dim ? ceilDiv(Count(most), columns) : Count(most);
+    if (d == column->dim)
+      along = most;
+    else
+      others *= most;
   }
   if (!isWorthSharing(results, length, /*across=*/true, target.costs->sharing))
     return std::nullopt;
+  // Of rows that begin inside vectors a line's columns lie in two lines: more of them side by side, where there are as many.
+  SmallVector<int64_t> widths{column->perLine()};
+  if (column->byElements)
+    widths.insert(widths.begin(), costs.blocks * costs.byElements);
   // One block each only where a cluster's cannot share the columns out, which keeps more loads on their way.
-  for (int64_t perMultiprocessor : {2, 1}) {
-    if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
-      break;
-    int64_t atOnce = perMultiprocessor * target.smCount;
-    if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= costs.wholeLeastBusy)
-      return ColumnBlocks{*column, columns, costs.wholeThreads / 32 / perMultiprocessor};
-  }
+  for (int64_t columns : widths)
+    for (int64_t perMultiprocessor : {2, 1}) {
+      if (perMultiprocessor == 1 && target.cluster > 1 && standsAlone(op))
+        break;
+      Count blocks = others * ceilDiv(Count(along), columns);
+      int64_t atOnce = perMultiprocessor * target.smCount;
+      if (double(blocks) / double(ceilDiv(blocks, atOnce) * atOnce) >= costs.wholeLeastBusy)
+        return ColumnBlocks{*column, columns, costs.wholeThreads / 32 / perMultiprocessor};
+    }
   return std::nullopt;
 }
 

@@ -130,8 +130,18 @@ private:
     for (unsigned d : reduced)
       if (knownMax(r.getExtents().getResult(d), facts_) < 0)
         return false;
-    return knownPoints(r.getExtents(), reduced, facts_) > target_.costs->rows.largestHeld && !findColumn(r, facts_) &&
-           (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
+    const RowCosts &costs = target_.costs->rows;
+    int64_t points = knownPoints(r.getExtents(), reduced, facts_), most = isReducedAlone(r) ? costs.longRowFrom : costs.largestHeld;
+    return points > most && !findColumn(r, facts_) && (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
+  }
+
+  /// Whether no statement goes over r's points to make a point of each: then nothing waits for the whole row, and a block that held it
+  /// would load nothing while it reduces.
+  bool isReducedAlone(ReduceOp r) {
+    return llvm::none_of(kernel_.getBlock().getOps<ComputeOp>(), [&](ComputeOp c) {
+      return c.getExtents().getNumResults() >= r.getNumDims() &&
+             llvm::all_of(r.getExtents().getResults(), [&](AffineExpr e) { return llvm::is_contained(c.getExtents().getResults(), e); });
+    });
   }
 
   static bool hasSameDomain(ReduceOp a, ReduceOp b) {
