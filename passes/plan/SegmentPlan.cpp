@@ -101,10 +101,10 @@ bool Scheduler::scheduleSegments(LaunchPlan &l) {
   if (beside >= 0) {
     // Threads lie along it, and each has a few points on their way.
     l.tiles[beside] = clampTile(l, beside, costs.threads * vector);
-    int64_t lanes = std::max<int64_t>(1, l.tiles[beside] / vector), warp = std::max<int64_t>(1, 32 / lanes);
+    int64_t lanes = std::max<int64_t>(1, l.tiles[beside] / vector), warp = std::max<int64_t>(1, kWarp / lanes);
     int64_t most = warp * std::max<int64_t>(1, costs.elements / vector);
     l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(average))), warp, most));
-    l.warps = std::max<int64_t>(1, lanes / 32);
+    l.warps = std::max<int64_t>(1, lanes / kWarp);
     return true;
   }
   // A block walks one row's segment: of several it would make all their points for each row. Where points are the same for all rows it

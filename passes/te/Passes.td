@@ -511,7 +511,7 @@ def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
 }
 
 def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
-  let summary = "Give sums of scattered floats a fixed order, by sorting points by their rows";
+  let summary = "Let rows ask for the points that are scattered to them, and give sums of floats one result";
   let description = [{
     A `te.scatter` of a sum or product of floats without `any_order` must give the same bits in every run.
     Indices that are a subscript of their own, and run over all of that dim, are *carried*; the others number

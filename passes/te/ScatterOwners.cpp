@@ -12,7 +12,7 @@ constexpr int64_t kMostAsked = 2; ///< times as many points as there are, that r
 
 bool ScatterSorter::hasFewRows() {
   int64_t rows = knownMax(rows_, facts_);
-  return op_.hasOrder() && rows >= 0 && rows <= kFewRows;
+  return rows >= 0 && rows <= kFewRows;
 }
 
 bool ScatterSorter::findOwners() {

@@ -29,7 +29,7 @@ public:
     shareOutDims();
   }
 
-  /// Few rows, where the order counts: each asks all points.
+  /// So few rows that each may ask all points.
   bool hasFewRows();
   /// Whether indices alone say where points go, and say from a row which points reach it: those are found, and are not many more than
   /// there are.
