@@ -229,7 +229,7 @@ absl::Status Judge::addSpares(const EmulatedModule &original) {
 }
 
 void Judge::dropLongTrials() {
-  constexpr uint64_t kMostSteps = 800'000'000; // a survivor takes some seconds
+  constexpr uint64_t kMostSteps = 200'000'000; // a survivor takes a second or two
   sortTrials();
   std::vector<bool> met(switches_.size());
   uint64_t steps = 0;
