@@ -256,6 +256,7 @@ struct CoresCosts {
   int64_t shortestRow = 32;      ///< words of a tile along memory
   int apartPercent = 104;        ///< time of tiles whose rows lie apart in memory
   int farPercent = 108;          ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
+  int64_t smallBlocks = 4;       ///< of 64 × 64 words, that a multiprocessor has registers for
   int64_t wordFill = 96;         ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
   int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
   int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024

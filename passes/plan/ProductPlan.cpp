@@ -197,9 +197,9 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
   // before them end: of two for each, two.
   fed.minBlocks = large || (small && !hasFewTiles(l, c, dims)) ? 1 : 2;
-  // Of short slots as many as the long ones' bytes have room for (docs/lab/2026-11-26-convolutions-2.md).
-  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes;
-  fed.stages = byBoxes ? 3 : std::clamp<int64_t>(costs_.cores.wordSlots / fed.minBlocks / slotBytes, 3, 8);
+  // Short slots take a multiprocessor's bytes among all blocks that it is to have (docs/lab/2026-11-26-convolutions-2.md).
+  int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes, blocks = small ? costs_.cores.smallBlocks : fed.minBlocks;
+  fed.stages = byBoxes ? 3 : std::clamp<int64_t>(costs_.cores.wordSlots / blocks / slotBytes, 3, 8);
   // With short sums, persistent blocks hide their epilogues: the next tile's slots fill while results are stored. With long ones the
   // hardware spreads the tiles better, one block each.
   int64_t k = extentProduct(l, c.k, dims, likely_);
