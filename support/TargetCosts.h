@@ -181,6 +181,10 @@ struct ChainCosts {
   int64_t partColumns = 256;    ///< of a round of a walk
   double pointTerms = 256;      ///< of which chains are slower than products by what a point takes beside its terms
   double pairsFilled = 0.9;     ///< of the turns of all multiprocessors, by pairs of a long and a short tile, for blocks to stay
+  // Three warpgroups of rows, with one product in flight each, hide each other's exponentials (docs/lab/2026-11-26-attention-4.md):
+  int64_t threesWalk = 2048;     ///< points of a walk from which they do,
+  int64_t threesFill = 32;       ///< registers that the warps that fill keep,
+  double threesTime = 15.0 / 16; ///< and what a row takes of the time of one of 128 rows
 };
 
 /// Products side by side (SiblingPlan.cpp).
@@ -242,6 +246,7 @@ struct ThreadCosts {
   int64_t manyAccesses = 16;       ///< of a launch, from which one vector a thread is enough
   int64_t mostTableBytes = 16384;  ///< of shared memory for a table that data chooses from (docs/lab/2026-11-26-scans-3.md)
   int64_t readsOfTable = 4;        ///< of each element by a block, from which a table's copy pays
+  int64_t besideRound = 40; ///< registers that a round of a walk takes beside its products, their factors and what is asked for early
 };
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).

@@ -20,6 +20,22 @@ static int64_t knownValue(AffineExpr e, const SizeFacts &facts) {
   return divisor > 0 && divisor == knownMax(e, facts) ? divisor : 0;
 }
 
+std::optional<int64_t> pinnedSize(const SizeFacts &facts, unsigned i) {
+  if (i >= facts.div.size() || i >= facts.max.size())
+    return std::nullopt;
+  int64_t div = facts.div[i], max = facts.max[i];
+  return max >= div && max - div < div ? std::optional(div) : std::nullopt;
+}
+
+AffineExpr withPinnedSizes(AffineExpr e, const SizeFacts &facts) {
+  SmallVector<AffineExpr> sizes;
+  for (unsigned i = 0; i < facts.div.size(); ++i) {
+    std::optional<int64_t> value = pinnedSize(facts, i);
+    sizes.push_back(value ? getAffineConstantExpr(*value, e.getContext()) : getAffineSymbolExpr(i, e.getContext()));
+  }
+  return simplifyAffineExpr(e.replaceSymbols(sizes), 0, sizes.size());
+}
+
 int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dimDiv) {
   switch (e.getKind()) {
   case AffineExprKind::Constant: return std::abs(cast<AffineConstantExpr>(e).getValue());

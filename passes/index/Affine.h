@@ -15,6 +15,12 @@ struct SizeFacts {
   llvm::ArrayRef<int64_t> div, max;
 };
 
+/// The one value that size i may have, which te-fix-sizes puts in its place; nothing where there are several. (Sizes with a bound are at
+/// least 1.)
+std::optional<int64_t> pinnedSize(const SizeFacts &facts, unsigned i);
+/// `e`, a function of sizes alone, with the values of those that have one.
+mlir::AffineExpr withPinnedSizes(mlir::AffineExpr e, const SizeFacts &facts);
+
 /// A number that divides `e` for all values of the dims that are multiples of
 /// `dimDiv` (1 where the list is short) and all admissible sizes; 0 for zero.
 int64_t knownDivisor(mlir::AffineExpr e, const SizeFacts &facts, llvm::ArrayRef<int64_t> dimDiv = {});

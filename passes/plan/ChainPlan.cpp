@@ -13,11 +13,8 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
-/// Rows of three warpgroups, the registers that their filling warps keep, and what a row of such a tile takes of the time of one of 128
-/// rows where a cascade's walk has so many points and the second product few columns: with one product in flight each, three hide each
-/// other's exponentials (docs/lab/2026-11-26-attention-4.md).
-constexpr int64_t kThreesRows = 192, kThreesFill = 32, kThreesWalk = 2048;
-constexpr double kThreesTime = 15.0 / 16;
+/// Rows of three warpgroups.
+constexpr int64_t kThreesRows = 192;
 
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
@@ -139,10 +136,10 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
 std::optional<LaunchPlan> Scheduler::chainOfThrees(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch, unsigned walked,
                                                    ArrayRef<int64_t> dims) {
   int64_t points = extentProduct(l, rows, dims, likely_), walk = extentMax(l, dims[walked]);
-  if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < kThreesWalk)
+  if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < costs_.chains.threesWalk)
     return std::nullopt;
   int64_t tiles = llvm::divideCeil(points, kThreesRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
-  if (double(tiles * kThreesRows) * kThreesTime > double(llvm::alignTo(points, 128)) || products * tiles < 2 * target_.smCount)
+  if (double(tiles * kThreesRows) * costs_.chains.threesTime > double(llvm::alignTo(points, 128)) || products * tiles < 2 * target_.smCount)
     return std::nullopt;
   LaunchPlan p = chainsOfRows(l, rows, batch, dims).front();
   p.warps = 12;
@@ -225,7 +222,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
       fitted.inFlight = isCascade && target_.wgmma && !isOfThrees ? 2 : 1;
-      fitted.producerRegisters = isOfThrees ? kThreesFill : isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
+      fitted.producerRegisters = isOfThrees ? costs_.chains.threesFill : isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };

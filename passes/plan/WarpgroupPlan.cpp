@@ -454,7 +454,8 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
       AffineMap shape = getTensorShape(result);
       bool isReturned =
           llvm::any_of(result.getUsers(), llvm::IsaPred<ReturnOp>) && !getParamStrides(getKernel(ops_[ordinal]), findParam(result));
-      bool isBox = !isReturned || shape.getNumResults() < 2 || knownDivisor(shape.getResults().back() * bytes, facts_) % 16 == 0;
+      bool isBox = !isReturned || shape.getNumResults() < 2 ||
+                   knownDivisor(withPinnedSizes(shape.getResults().back(), facts_) * bytes, facts_) % 16 == 0;
       for (unsigned index : inTile.set_bits()) // of windows that are reduced in the tile there is one result
         if (int64_t points = extentMax(l, index);
             points > 0 && (llvm::is_contained(reduced, int64_t(index)) || !llvm::is_contained(l.dims[n], int64_t(index))))

@@ -30,9 +30,10 @@ struct TeFixSizesPass : impl::TeFixSizesBase<TeFixSizesPass> {
     // which they divide in each round and which say where rows of results begin.
     bool onlyTaps = llvm::any_of(plan->launches, multipliesOnCudaCores), any = false;
     SmallVector<AffineExpr> sizes;
-    for (auto [i, div, max] : llvm::enumerate(plan->sizeDiv, plan->sizeMax)) {
-      bool isKnown = max >= div && max - div < div && (!onlyTaps || max <= kMostTaps);
-      sizes.push_back(isKnown ? getAffineConstantExpr(div, &getContext()) : getAffineSymbolExpr(i, &getContext()));
+    for (unsigned i = 0; i < plan->sizeDiv.size(); ++i) {
+      std::optional<int64_t> value = pinnedSize({plan->sizeDiv, plan->sizeMax}, i);
+      bool isKnown = value && (!onlyTaps || plan->sizeMax[i] <= kMostTaps);
+      sizes.push_back(isKnown ? getAffineConstantExpr(*value, &getContext()) : getAffineSymbolExpr(i, &getContext()));
       any |= isKnown;
     }
     if (any)

@@ -19,9 +19,6 @@ using namespace tile;
 
 namespace {
 
-/// Registers that a round of a walk takes beside its products, their factors and what is asked for early.
-constexpr int64_t kBesideRound = 40;
-
 struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
   void runOnOperation() override {
     FuncOp func = getOperation();
@@ -50,7 +47,7 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     if (dots.size() < 2)
       return;
     DotOp first = dots.front();
-    int64_t threads = int64_t(func.getWarps()) * 32, left = registersOfThose(func, target) - kBesideRound;
+    int64_t threads = int64_t(func.getWarps()) * 32, left = registersOfThose(func, target) - target.costs->threads.besideRound;
     auto take = [&](Value tile, int64_t perRegister) { // nothing of what lies in slots
       if (auto type = dyn_cast<RankedTensorType>(tile.getType()))
         left -= type.getNumElements() / perRegister / threads;
