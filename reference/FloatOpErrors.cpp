@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // floatOpError: what each arith and math op on floats does to the bounds.
 #include "ir/te/Erf.h"
+#include "ir/te/Te.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorMath.h"
 #include "reference/ErrorRules.h"
@@ -12,6 +13,14 @@ using namespace mlir;
 
 namespace kernelc::reference {
 namespace {
+
+/// Whether a tensor's elements decide `v`, and not constants and sizes alone.
+bool readsData(Value v) {
+  if (auto arg = dyn_cast<BlockArgument>(v))
+    return !arg.getType().isIndex();
+  Operation *def = v.getDefiningOp();
+  return isa<te::ReadOp>(def) || llvm::any_of(def->getOperands(), readsData);
+}
 
 /// Propagated errors of functions of one argument: |f(x') - f(x)| for |x' - x| <= e.
 class UnaryRules {
@@ -205,8 +214,10 @@ private:
       return m.product(in[0].v, e(0), in[1].v, e(1));
     if (isa<math::FmaOp>(op))
       return m.addMaybe(m.product(in[0].v, e(0), in[1].v, e(1)), e(2));
-    if (isa<arith::DivFOp>(op)) // (that by a constant: kc_divide_by)
-      return type().isF32() ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
+    if (isa<arith::DivFOp>(op)) { // (kc_divide_by: what no data decides is a constant of the text)
+      bool mayBeConstant = type().isF32() && !readsData(op->getOperand(1));
+      return mayBeConstant ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
+    }
     Value p = all_ ? ofFunction() : Value();
     return isa<math::ExpOp>(op) && type().isF32() ? m.addMaybe(m.clean(p, all_), ofBaseTwo()) : p;
   }
