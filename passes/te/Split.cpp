@@ -265,6 +265,8 @@ private:
   /// What stands in the place of a reduction one of whose dims is walked in the steps of its phase; null where none is. A product's phase
   /// is a batch by now, so that its tiles are dense; elsewhere each result has its own.
   static ReduceOp walkOneResidue(ReduceOp reduce) {
+    if (reduce.isArg()) // whose result is the index as it is written
+      return {};
     for (const Residue &residue : findResidues(reduce)) {
       auto phases = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(residue.parallel));
       if ((phases && phases.getValue() <= residue.modulus) || !findContraction(reduce))
