@@ -147,7 +147,7 @@ def TeLayBatches : Pass<"te-lay-batches", "::kernelc::te::KernelOp"> {
     The phases of a transposed convolution are batches: `p[n, o, h, w, h_low, w_low]` is a product for each
     (h_low, w_low), whose tiles have one point of both. Where the results stay in memory, they lie as
     `p[h_low, w_low, n, o, h, w]` there, so that a tile's rows are contiguous and may leave by tensor copies.
-    The statement keeps its indices; it gets an `out_map` and a `shape`, and its readers' maps follow.
+    A statement with the product's indices, an `out_map` and a `shape` stores them so, and their readers' maps follow.
 
     Done where the last index of the results is a batch, and a reduction goes over a batch: it does not stand in
     the product's launch, which leaves the results in memory. What a launch returns lies as the kernel says, and
