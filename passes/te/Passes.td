@@ -541,7 +541,7 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
 
     unless rows would ask more than twice as many points as there are.
 
-    Where a sort would take longer, a sum of f32 is exact instead: words of integers, a result's for each few
+    Where a sort would take longer, a sum of f32 is added up as integers instead: words, a result's for each few
     places of an f32's mantissa, to which points add theirs in any order:
 
         words[place / 14, r] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
@@ -554,7 +554,7 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     `te-copy-inouts`, because* `te-simplify` would compute keys again wherever they are read.
 
     Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
-    a row's points are added up in a fixed order, or exactly.
+    a row's points are added up in a fixed order, or to within 2^-53 of the sum of their magnitudes.
   }];
   let options = [
     Option<"owners", "owners", "bool", "false", "only scatters whose rows can ask for their points">,

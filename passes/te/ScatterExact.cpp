@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums of scattered f32 without an order: exact ones, of integers. An f32 is a mantissa of 24 bits at one of 254 places. A result has a
+// Sums of scattered f32 without an order, of integers. An f32 is a mantissa of 24 bits at one of 254 places. A result has a
 // word of 64 bits for each `width` places, to which atomics add mantissas shifted by what is left of their place; the bits above are
-// for as many points as there are. Integers have one sum in any order, and so has what the words come to.
+// for as many points as there are. Integers have one sum in any order, and so has what the words come to: added up in f64, it is off by
+// no more than 2^-53 of the sum of magnitudes before it is rounded.
 #include "passes/te/ScatterSorter.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -16,6 +17,7 @@ constexpr int64_t kMostWidth = 32;
 
 constexpr double kAtomic = 0.02; ///< nanoseconds (docs/lab/2026-11-26-scatters-4.md)
 constexpr int kLaunchesOfWords = 3;
+constexpr double kMostBytes = 0x1p30; ///< of words: a card has room for them beside what the program has
 
 /// Places of a word: 62 bits hold as many mantissas as there are points.
 static int64_t widthOf(int64_t points) {
@@ -37,7 +39,7 @@ bool ScatterSorter::paysExactly() {
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
   double bytes = results * double(wordsOf(widthOf(points))) * sizeof(int64_t);
-  return values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfSort(points).time;
+  return bytes <= kMostBytes && values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfSort(points).time;
 }
 
 std::pair<Value, Value> ScatterSorter::wordOf(Value v, int64_t width) {
