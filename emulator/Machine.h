@@ -127,9 +127,9 @@ private:
   PackedTensorMap readTensorMap(const void *map, int rank, const char *what, uint32_t pc);
   void checkRowStart(const Transfer &op, const char *what, uint32_t at);
   void checkTransfer(const Transfer &op, const Actor &global, const Actor &shared);
-  /// The mbarrier that a transfer completes on, and the agent that stands for its transfers.
   /// One of the arrivals that the running phase takes.
   void takeArrival(Mbarrier &bar, size_t offset, const char *what, uint32_t at);
+  /// The mbarrier that a transfer completes on, and the agent that stands for its transfers.
   Mbarrier &beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at);
   void finishTransfer(const Transfer &op, size_t bytes);
   void completeLoad(size_t index);

@@ -8,18 +8,28 @@
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
 #include "reference/SpecialErrors.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
 namespace kernelc::reference {
 namespace {
 
-/// Whether a tensor's elements decide `v`, and not constants and sizes alone.
+/// Whether `v` is computed from elements of tensors, and not from constants, sizes and indices alone.
 bool readsData(Value v) {
-  if (auto arg = dyn_cast<BlockArgument>(v))
-    return !arg.getType().isIndex();
-  Operation *def = v.getDefiningOp();
-  return isa<te::ReadOp>(def) || llvm::any_of(def->getOperands(), readsData);
+  SmallVector<Value> work{v};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    Operation *def = next.getDefiningOp();
+    if (isa_and_nonnull<te::ReadOp>(def) || (!def && !next.getType().isIndex()))
+      return true;
+    if (def)
+      llvm::append_range(work, def->getOperands());
+  }
+  return false;
 }
 
 /// Propagated errors of functions of one argument: |f(x') - f(x)| for |x' - x| <= e.

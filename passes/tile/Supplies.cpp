@@ -97,7 +97,7 @@ FailureOr<Supply> Supplies::supplyOf(DotOp dot) {
 
 RingType Supplies::ringOf(LoadOp load, DotOp dot) {
   RingType boxes = boxesOf(load, dot);
-  if (!isCopiedByThreads(load, dot) || (boxes && !llvm::is_contained(dot.getK(), int64_t(boxes.getContiguous()))))
+  if (!isCopiedByThreads(load, dot) || runsAlongRows(boxes, dot))
     return boxes;
   // What runs along the sum, or along nothing, is turned on its way, element by element: the padding spreads it over the banks.
   auto type = load.getResult().getType();
@@ -112,8 +112,10 @@ bool Supplies::isCopiedByThreads(LoadOp load, DotOp dot) {
   RingType boxes = boxesOf(load, dot);
   std::string why;
   return !(boxes && findBox(func_, load.getBase(), load.getMap(), load.getBounds(), boxes, why)) &&
-         isCopyable(func_, load, boxes ? boxes.getContiguous() : lastOf(load, dot));
+         isCopyable(func_, load, runsAlongRows(boxes, dot) ? boxes.getContiguous() : lastOf(load, dot));
 }
+
+bool Supplies::runsAlongRows(RingType boxes, DotOp dot) { return boxes && !llvm::is_contained(dot.getK(), int64_t(boxes.getContiguous())); }
 
 int64_t Supplies::lastOf(LoadOp load, DotOp dot) {
   ArrayRef<int64_t> outer = dot.getA() == load.getResult() ? dot.getM() : dot.getN();

@@ -35,7 +35,7 @@ public:
   mlir::LogicalResult find(llvm::ArrayRef<tile::DotOp> dots);
 
   llvm::MutableArrayRef<Supply> all() { return supplies_; }
-  /// The ring that what a load reads comes to; null where it is contiguous along no index.
+  /// The ring that what a load reads comes to; null where it is contiguous along no index and threads do not copy it.
   tile::RingType ringOf(tile::LoadOp load, tile::DotOp dot);
   /// Whether threads copy what `load` reads: no box that a tensor copy brings, to slots that CUDA cores read.
   bool isCopiedByThreads(tile::LoadOp load, tile::DotOp dot);
@@ -59,6 +59,8 @@ public:
 private:
   /// The last of the rows (columns) along which the tile of `load` has several points.
   static int64_t lastOf(tile::LoadOp load, tile::DotOp dot);
+  /// Whether slots of boxes run along rows or columns of the product, and not along its sum.
+  static bool runsAlongRows(tile::RingType boxes, tile::DotOp dot);
   /// The ring where tensor copies bring it.
   tile::RingType boxesOf(tile::LoadOp load, tile::DotOp dot);
   /// What travels by tensor copies: an operand as it lies in memory, or what the first is computed from.
