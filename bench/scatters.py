@@ -4,8 +4,7 @@
 
     scatters.py [WORDS ..] [--seconds 150]    programs whose title has one of the words
 
-Results are compared first, and kernelc's own with those of a second run, bit by bit
-then both take turns, the L2 flushed before each
+Results are compared first, and kernelc's own with those of a second run, bit by bit; then both take turns, the L2 flushed before each
 run. Needs PyTorch and a GPU of 80 GB.
 """
 import argparse
@@ -311,6 +310,12 @@ def _():
     return "splat", (a, b, v), {"H": 2048, "W": 2048}, torch.compile(ref), 1e-3
 
 
+def difference(result, expected):
+    """The largest; infinite where one is no number, or infinite, and the other is not the same."""
+    same = (result == expected) | (result.isnan() & expected.isnan())
+    return torch.where(same, 0.0, (result - expected).abs()).nan_to_num(float("inf"), float("inf")).max().item()
+
+
 def run(gpu, kernels, title):
     """A line of the table."""
     name, args, sizes, reference, tolerance = PROGRAMS[title]()
@@ -319,8 +324,7 @@ def run(gpu, kernels, title):
     verdict = "not compared"
     if tolerance is not None:
         results, again, expected = (tensors(r) for r in (kernel(*args, **sizes), kernel(*args, **sizes), reference()))
-        # (infinities of empty pieces take away to what is no number)
-        error = max((r.double().flatten() - e.double().flatten()).nan_to_num(0, 0, 0).abs().max().item() for r, e in zip(results, expected))
+        error = max(difference(r.double().flatten(), e.double().flatten()) for r, e in zip(results, expected))
         same = all(torch.equal(r.nan_to_num() if r.is_floating_point() else r, a.nan_to_num() if a.is_floating_point() else a)
                    for r, a in zip(results, again))
         verdict = f"{error:.1e}{'' if error <= tolerance else ' WRONG'}{'' if same else ', other bits'}"
