@@ -47,6 +47,47 @@ void addCopy(std::vector<HelperCaseMaker> &cases, int bytes, bool zeroFill) {
   cases.push_back(maker);
 }
 
+/// Copies of one warp, whose words an mbarrier says are there: another warp reads them.
+void addCopyArrival(std::vector<HelperCaseMaker> &cases) {
+  HelperCaseMaker maker{
+      "cp_async_arrive",
+      90,
+      90,
+      {"kc_cp_async_arrive", "kc_cp_async_4", "kc_mbarrier_init", "kc_fence_mbarrier_init", "kc_mbarrier_wait", "kc_shared"},
+      nullptr};
+  maker.make = [maker] {
+    auto x = randomBits<uint32_t>(64, 73), y = x;
+    for (size_t round = 0; round < 2; round++)
+      for (size_t t = 0; t < 32; t++)
+        y[32 * round + t] = x[32 * round + (t ^ 21)];
+    return CaseBuilder(maker)
+        .input("x", x)
+        .output("y", y)
+        .launch("arrive", 64, R"(
+  unsigned *slots = (unsigned *)kc_shared();
+  unsigned char *full = kc_shared() + 256;
+  int t = threadIdx.x & 31;
+  if (threadIdx.x == 0) {
+    kc_mbarrier_init(full, 32);
+    kc_fence_mbarrier_init();
+  }
+  __syncthreads();
+  for (int round = 0; round < 2; round++) {
+    if (threadIdx.x < 32) {
+      kc_cp_async_4(slots + 32 * round + t, x + 32 * round + t);
+      kc_cp_async_arrive(full);
+    } else {
+      kc_mbarrier_wait(full, round);
+      y[32 * round + t] = slots[32 * round + (t ^ 21)];
+    }
+    __syncthreads();
+  })",
+                256 + 8)
+        .build();
+  };
+  cases.push_back(maker);
+}
+
 } // namespace
 
 void addCopyCases(std::vector<HelperCaseMaker> &cases) {
@@ -76,6 +117,7 @@ void addCopyCases(std::vector<HelperCaseMaker> &cases) {
   for (int bytes : {4, 8, 16})
     for (bool zeroFill : {false, true})
       addCopy(cases, bytes, zeroFill);
+  addCopyArrival(cases);
 }
 
 } // namespace kernelc::helpers
