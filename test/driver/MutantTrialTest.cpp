@@ -50,8 +50,9 @@ const Case kCases[] = {
     {"row_logsumexp", "logsumexp.kc"},
     {"layer_norm", "layernorm.kc"},
     {"transpose", "transpose.kc"},
-    // A mask that leaves out tiles: rounds too many multiply zeros, and after a tile of a block of two the next one always follows.
-    {"block_sparse", "block_sparse.kc", 50, "sm_80"},
+    // A mask that leaves out tiles: rounds too many multiply zeros, and after a tile of a block of two the next one always follows. Copies
+    // that read nothing have one test less, which was among those found.
+    {"block_sparse", "block_sparse.kc", 53, "sm_80"},
     // The mask keeps columns inside, and nothing asks for them again.
     {"gather_rows", "def gather_rows(x: f32[M, N], idx: i32[R]) -> (y: f32[R, N]) { y[r, j] = x.pad(0)[idx[r], j] }", 0},
     // An update in place may not add nothing to -0. The steps of a search ask for point and place.
