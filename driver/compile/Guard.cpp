@@ -83,8 +83,7 @@ private:
       never(absl::StrCat("no '", name, "' from 1 to ", fact.max, " is a multiple of ", fact.divisor), kernel_.getLoc());
   }
 
-  /// `isWalked`: the points that a block goes over, of what lies in no memory.
-  void addFits(ArrayRef<SizeExpr> dims, const std::string &name, int param, Location place, bool isWalked = false) {
+  void addFits(ArrayRef<SizeExpr> dims, const std::string &name, int param, Location place) {
     SizeExpr elements(1), span(1);
     bool dense = param < 0 || options_.params.empty() || options_.params[param].layout == LayoutClass::Dense;
     for (auto [d, e] : llvm::enumerate(dims)) {
@@ -97,14 +96,8 @@ private:
       span = span + steps * SizeExpr::binary(SizeTerm::Max, stride, SizeExpr(0) - stride);
     }
     SizeExpr most = dense ? elements : SizeExpr::binary(SizeTerm::Max, elements, span);
-    if (!add(SizeExpr::binary(SizeTerm::Lt, most, cu::kFits32), absl::StrCat("fits32(",
-                                                                             isWalked    ? "points"
-                                                                             : param < 0 ? "workspace"
-                                                                                         : name,
-                                                                             ")")))
-      never(absl::StrCat("'", name, "' has ", atLeast(elements), isWalked ? " points" : " elements",
-                         ", and indices of 32 bits reach fewer than 2^30"),
-            place);
+    if (!add(SizeExpr::binary(SizeTerm::Lt, most, cu::kFits32), absl::StrCat("fits32(", param < 0 ? "workspace" : name, ")")))
+      never(absl::StrCat("'", name, "' has ", atLeast(elements), " elements, and indices of 32 bits reach fewer than 2^30"), place);
   }
 
   void addCount(AffineExpr e, StringRef name, Location place) {
@@ -125,11 +118,9 @@ private:
     SmallVector<Operation *> ops = te::getDomainOps(kernel_);
     for (const te::LaunchPlan &l : plan_.launches)
       for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
-        for (Value result : ops[ordinal]->getResults()) {
-          bool isStored = te::isStored(l, ops, result);
-          addFits(isStored ? shapeOf(result) : walkedExtents(ops[ordinal], l, dims), tensorNameOf(ops[ordinal]), -1, ops[ordinal]->getLoc(),
-                  !isStored);
-        }
+        for (Value result : ops[ordinal]->getResults())
+          addFits(te::isStored(l, ops, result) ? shapeOf(result) : walkedExtents(ops[ordinal], l, dims), tensorNameOf(ops[ordinal]), -1,
+                  ops[ordinal]->getLoc());
   }
 
   static std::string tensorNameOf(Operation *op) {

@@ -153,7 +153,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
          2 * l.warps * tiles <= cores.warpsOfFew * target_.smCount && bm * bn >= cores.fewestResults * 64 * l.warps)
     l.warps *= 2;
   l.raster = 8;
-  if (!mma && copied && bytes == 4)
+  bool isRounded = c.a.getDefiningOp<RoundOp>() || c.b.getDefiningOp<RoundOp>(); // which copies to CUDA cores do not
+  if (!mma && copied && !isRounded && bytes == 4)
     feedCores(l, c, dims);
   // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
   if (!mma && small && !l.producerWarps && hasFewTiles(l, c, dims))

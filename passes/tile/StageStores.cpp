@@ -85,15 +85,20 @@ public:
 private:
   static RankedTensorType typeOf(StoreOp store) { return cast<RankedTensorType>(store.getValue().getType()); }
 
-  /// The product's column indices, but for those that a store's results have been reduced over (windows within the tile).
+  /// The product's column indices that results which are stored have; all where none has any. (Those of windows are reduced within the
+  /// tile.)
   SmallVector<int64_t> storedColumns() {
-    SmallVector<int64_t> stored(dot_.getN());
+    llvm::DenseSet<int64_t> kept;
     func_.walk([&](StoreOp store) {
       llvm::SmallPtrSet<Operation *, 16> seen;
-      auto isKept = [&](int64_t d) { return typeOf(store).getDimSize(d) > 1; };
-      if (llvm::any_of(stored, isKept) && findProduct(store.getValue(), seen))
-        llvm::erase_if(stored, [&](int64_t d) { return !isKept(d); });
+      if (findProduct(store.getValue(), seen))
+        for (int64_t d : dot_.getN())
+          if (typeOf(store).getDimSize(d) > 1)
+            kept.insert(d);
     });
+    SmallVector<int64_t> stored(dot_.getN());
+    if (!kept.empty())
+      llvm::erase_if(stored, [&](int64_t d) { return !kept.contains(d); });
     return stored;
   }
 
