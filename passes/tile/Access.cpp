@@ -161,6 +161,8 @@ bool isZeroPadded(tile::LoadOp load) {
   return tile::isZeroTile(load.getPadding());
 }
 
+bool isOnlyRead(Value base) { return llvm::all_of(base.getUsers(), llvm::IsaPred<tile::LoadOp, tile::RingCopyOp>); }
+
 bool isCopyable(tile::FuncOp func, tile::LoadOp load, int64_t dim) {
   if (dim < 0 || !load.getIndexTiles().empty())
     return false;

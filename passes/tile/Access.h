@@ -58,6 +58,9 @@ bool isReadByRows(tile::FuncOp func, mlir::RankedTensorType operand, llvm::Array
 /// Whether what lies outside the tensor reads as zero, as tensor copies make it.
 bool isZeroPadded(tile::LoadOp load);
 
+/// Whether nobody in this launch writes the tensor behind `base`.
+bool isOnlyRead(mlir::Value base);
+
 /// How many points a tile of `shape` has along `dims`.
 int64_t pointsOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
 /// The shape of the tensor behind a load's or store's base.

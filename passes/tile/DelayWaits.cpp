@@ -53,8 +53,8 @@ SmallVector<LoadOp> loadFirst(FuncOp func, Block *block) {
   int64_t left = registersLeft(func, block), addresses = target ? target->costs->threads.addresses : 0;
   auto isAfter = [&](Value v) { return isInBlock(v, block) && first->isBeforeInBlock(v.getDefiningOp()); };
   for (LoadOp load : llvm::to_vector(block->getOps<LoadOp>())) {
-    bool isOnlyRead = llvm::all_of(load.getBase().getUsers(), llvm::IsaPred<LoadOp, RingCopyOp>);
-    if (!isOnlyRead || load->isBeforeInBlock(first) || needsTiles(load, block) || llvm::any_of(load->getOperands(), isAfter))
+    if (!isOnlyRead(load.getBase()) || load->isBeforeInBlock(first) || needsTiles(load, block) ||
+        llvm::any_of(load->getOperands(), isAfter))
       continue;
     RankedTensorType type = load.getResult().getType();
     left -= type.getNumElements() * std::max<int64_t>(16, type.getElementTypeBitWidth()) / 32 / 4; // (of a warpgroup's columns a quarter)

@@ -4,6 +4,7 @@
 
 #include "ir/tile/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -30,11 +31,6 @@ bool isOperand(LoadOp load) {
     auto dot = dyn_cast<DotOp>(user);
     return dot && (dot.getA() == load.getResult() || dot.getB() == load.getResult());
   });
-}
-
-/// Nobody in this launch writes the tensor behind `base`.
-bool isOnlyRead(Value base) {
-  return llvm::all_of(base.getUsers(), [](Operation *user) { return isa<LoadOp>(user); });
 }
 
 /// No larger than a tile that the loop carries from round to round.

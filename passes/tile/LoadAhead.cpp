@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/Access.h"
 #include "passes/tile/Carried.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,9 +23,6 @@ namespace kernelc {
 using namespace tile;
 
 namespace {
-
-/// Nobody in this launch writes the tensor behind `base`.
-bool isOnlyRead(Value base) { return llvm::all_of(base.getUsers(), llvm::IsaPred<LoadOp>); }
 
 /// What a load's place is computed from in the body of `loop`, in order; nothing where that is more than the loop's own index.
 std::optional<SetVector<Operation *>> findPlace(scf::ForOp loop, LoadOp load) {

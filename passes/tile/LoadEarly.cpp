@@ -110,9 +110,6 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     return nullptr;
   }
 
-  /// Nobody in this launch writes the tensor behind `base`.
-  static bool isOnlyRead(Value base) { return llvm::all_of(base.getUsers(), llvm::IsaPred<LoadOp, RingCopyOp>); }
-
   /// Moves `load` before `product`, with the index arithmetic that it needs; false where it needs more.
   static bool moveBefore(LoadOp load, Operation *product) {
     SetVector<Operation *> slice;
