@@ -54,6 +54,13 @@ std::optional<SmallVector<int64_t>> coefficientsOf(AffineExpr e, unsigned dims) 
 
 } // namespace
 
+bool movesWith(ReadOp read, AffineExpr subscript, llvm::function_ref<bool(unsigned)> isOne) {
+  return llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+    std::optional<unsigned> d = findIndex(read->getParentOp(), operand.value());
+    return d && isOne(*d) && subscript.isFunctionOfDim(operand.index());
+  });
+}
+
 std::optional<SmallVector<int64_t>> lineariseSubscript(Operation *op, ReadOp read, unsigned r) {
   AffineExpr e = overDimsOf(op, read, read.getMapOrIdentity().getResult(r));
   return e ? coefficientsOf(e, getExtents(op).getNumResults()) : std::nullopt;

@@ -21,6 +21,8 @@ struct LinearRead {
   bool isAlone(unsigned r, unsigned d) const;
 };
 
+/// Whether a subscript of `read` moves with an index of its statement that `isOne` holds for.
+bool movesWith(ReadOp read, mlir::AffineExpr subscript, llvm::function_ref<bool(unsigned)> isOne);
 /// The coefficients of subscript `r` of `read`, in the body of `op`; nothing where it is not linear in op's indices.
 std::optional<llvm::SmallVector<int64_t>> lineariseSubscript(mlir::Operation *op, ReadOp read, unsigned r);
 /// `read`, in the body of `op`, whose subscripts need not all be linear.

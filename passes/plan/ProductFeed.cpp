@@ -3,6 +3,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/WgmmaOperand.h"
@@ -135,10 +136,7 @@ bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigne
   constexpr int64_t kWord = 4, kVector = 16;
   ReadOp read = findOperandRead(factor);
   auto movesAlong = [&](AffineExpr subscript, ArrayRef<unsigned> list) {
-    return llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
-      auto arg = dyn_cast<BlockArgument>(operand.value());
-      return arg && llvm::is_contained(list, arg.getArgNumber()) && subscript.isFunctionOfDim(operand.index());
-    });
+    return movesWith(read, subscript, [&](unsigned d) { return llvm::is_contained(list, d); });
   };
   bool isWindow = llvm::any_of(read.getMapOrIdentity().getResults(),
                                [&](AffineExpr subscript) { return movesAlong(subscript, outer) && movesAlong(subscript, k); });
@@ -148,7 +146,7 @@ bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigne
   };
   return isWindow && target_.asyncCopy && runsAlong(read, outer) && read.getResult().getType().getIntOrFloatBitWidth() == 8 * kWord &&
          llvm::all_of(read.getOperands_(), isIndex) && tileProduct(l, outer, dims) * kWord >= kVector &&
-         (isUnchecked(read) || (read.getBounds() == BoundsMode::Pad && readsZeroOutside(read)));
+         (isUnchecked(read) || readsZeroOutside(read));
 }
 
 bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,

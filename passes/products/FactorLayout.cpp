@@ -2,6 +2,7 @@
 #include "passes/products/FactorLayout.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "support/TargetCosts.h"
 
@@ -26,10 +27,7 @@ std::optional<FactorCopy> FactorLayout::forCores(ReduceOp reduce, const Contract
   if (rank < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
     return std::nullopt;
   AffineMap map = read.getMapOrIdentity();
-  auto has = [&](AffineExpr e, unsigned d) {
-    return llvm::any_of(llvm::enumerate(read.getOperands_()),
-                        [&](auto operand) { return findIndex(reduce, operand.value()) == d && e.isFunctionOfDim(operand.index()); });
-  };
+  auto has = [&](AffineExpr e, unsigned d) { return movesWith(read, e, [&](unsigned index) { return index == d; }); };
   ArrayRef<AffineExpr> runs = map.getResults(); // the last one says what runs along memory, but for dims of one element
   while (runs.size() > 1 && isa<AffineConstantExpr>(runs.back()) && getTensorShape(read.getTensor()).getResult(runs.size() - 1) == 1)
     runs = runs.drop_back();

@@ -4,6 +4,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/index/LinearRead.h"
 
 using namespace mlir;
 
@@ -27,13 +28,8 @@ bool isReduced(ReduceOp product, const Contraction &c) {
     if (!read || !isUnchecked(read)) // (a bounds form asks where the results end; rows are longer)
       return false;
     Operation *reader = read->getParentOp();
-    auto overReduced = [&](AffineExpr e) {
-      return llvm::any_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
-        std::optional<unsigned> d = findIndex(reader, operand.value());
-        return d && *d >= getNumParallel(reader) && e.isFunctionOfDim(operand.index());
-      });
-    };
-    reduced |= llvm::any_of(c.batch, [&](unsigned d) { return overReduced(read.getMapOrIdentity().getResult(d)); });
+    auto isReduced = [&](unsigned index) { return index >= getNumParallel(reader); };
+    reduced |= llvm::any_of(c.batch, [&](unsigned d) { return movesWith(read, read.getMapOrIdentity().getResult(d), isReduced); });
   }
   return reduced;
 }
