@@ -17,6 +17,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/Passes.h"
+#include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
@@ -419,9 +420,8 @@ std::vector<ParamGuard> generalParams(const Kernel &kernel) {
 }
 
 SizeFact factOf(int64_t n) {
-  constexpr int64_t kMostTaps = 15; // (te-fix-sizes writes them out)
   SizeFact f;
-  if (n > 1 && n <= kMostTaps && n % 2 == 1) {
+  if (n > 1 && n <= te::kMostTaps && n % 2 == 1) {
     f.divisor = f.max = f.like = n;
     return f;
   }

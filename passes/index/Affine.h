@@ -15,6 +15,8 @@ struct SizeFacts {
   llvm::ArrayRef<int64_t> div, max;
 };
 
+/// The longest window along one dim whose extent has a value of its own, which a variant is compiled for.
+constexpr int64_t kMostTaps = 15;
 /// The one value that size i may have, which te-fix-sizes puts in its place; nothing where there are several. (Sizes with a bound are at
 /// least 1.)
 std::optional<int64_t> pinnedSize(const SizeFacts &facts, unsigned i);

@@ -2,6 +2,7 @@
 // te-fix-sizes (see Passes.td).
 #include "ir/te/TeShape.h"
 #include "passes/Passes.h"
+#include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
 
 using namespace mlir;
@@ -13,9 +14,6 @@ namespace kernelc {
 using namespace te;
 
 namespace {
-
-/// The longest window along one dim whose extent is written out.
-constexpr int64_t kMostTaps = 15;
 
 /// Whether a launch feeds products on CUDA cores through slots.
 bool multipliesOnCudaCores(const LaunchPlan &launch) { return launch.unit == "simt" && launch.stages > 1; }
