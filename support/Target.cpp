@@ -61,7 +61,7 @@ ProductTile tileBetween(int m, int n) {
 std::vector<ProductTile> makePlainTiles() {
   std::vector<ProductTile> tiles(std::begin(kWgmmaPlainTiles), std::end(kWgmmaPlainTiles));
   constexpr int kStep = 8, kLeast = 32, kMost = 256; // columns of an instruction
-  for (int m : {64, 128, 192, 256})
+  for (int m : {64, 128, kThreeWarpgroupRows, 256})
     for (int n = kLeast; n <= kMost; n += kStep)
       tiles.push_back(tileBetween(m, n));
   return tiles;
@@ -83,7 +83,7 @@ double timeOf(const ProductTile &tile, int64_t m, int64_t n, int64_t batch, cons
 
 bool holdsAccumulators(const ProductTile &tile, int64_t sets, const Target &target) {
   constexpr int64_t kWarpgroup = 128;
-  if (tile.m == 192) {
+  if (tile.m == kThreeWarpgroupRows) {
     RegisterShares shares = shareRegisters(target, kWarpgroup, 3 * kWarpgroup, 1);
     return tile.n / 2 + kBesideAccumulators <= shares.even && // one instruction
            sets * tile.m * tile.n <= (shares.consumer - kBesideAccumulators) * 3 * kWarpgroup;

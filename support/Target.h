@@ -15,6 +15,9 @@ namespace kernelc {
 struct TargetCosts; // TargetCosts.h
 extern const TargetCosts kMeasuredCosts;
 
+/// Rows of a tile of three warpgroups.
+constexpr int kThreeWarpgroupRows = 192;
+
 /// A tile of warpgroup products, and what part of the best tile's rate it reaches.
 struct ProductTile {
   int m, n, percent;

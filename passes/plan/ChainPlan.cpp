@@ -13,9 +13,6 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
-/// Rows of three warpgroups.
-constexpr int64_t kThreesRows = 192;
-
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
 SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
@@ -138,13 +135,14 @@ std::optional<LaunchPlan> Scheduler::chainOfThrees(const LaunchPlan &l, ArrayRef
   int64_t points = extentProduct(l, rows, dims, likely_), walk = extentMax(l, dims[walked]);
   if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < costs_.chains.threesWalk)
     return std::nullopt;
-  int64_t tiles = llvm::divideCeil(points, kThreesRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
-  if (double(tiles * kThreesRows) * costs_.chains.threesTime > double(llvm::alignTo(points, 128)) || products * tiles < 2 * target_.smCount)
+  int64_t tiles = llvm::divideCeil(points, kThreeWarpgroupRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
+  if (double(tiles * kThreeWarpgroupRows) * costs_.chains.threesTime > double(llvm::alignTo(points, 128)) ||
+      products * tiles < 2 * target_.smCount)
     return std::nullopt;
   LaunchPlan p = chainsOfRows(l, rows, batch, dims).front();
   p.warps = 12;
-  assign(p, rows, dims, kThreesRows);
-  return tileProduct(p, rows, dims) == kThreesRows ? std::optional(p) : std::nullopt;
+  assign(p, rows, dims, kThreeWarpgroupRows);
+  return tileProduct(p, rows, dims) == kThreeWarpgroupRows ? std::optional(p) : std::nullopt;
 }
 
 bool Scheduler::assignSummed(LaunchPlan &p, int64_t index) {

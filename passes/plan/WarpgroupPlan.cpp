@@ -17,8 +17,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Rows of three warpgroups.
-static constexpr int64_t kThreeRows = 192;
 /// Columns that an instruction has come by so many.
 static constexpr int64_t kColumnStep = 8;
 /// Bytes of a slot's rows, if they are as wide as the widest swizzle.
@@ -120,7 +118,7 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
   const Contraction &c = w.c;
   const LaunchPlan untiled = p;
   auto isTaken = [&](const ProductTile &tile) {
-    if (tile.m != kThreeRows)
+    if (tile.m != kThreeWarpgroupRows)
       return w.tall || tile.m <= 128;
     return w.three && w.m >= 0 && w.n >= 0 &&
            w.batch * ceilDiv(Count(w.m), tile.m) * ceilDiv(Count(w.n), tile.n) >= costs_.warpgroups.manyRounds * target_.smCount;
@@ -257,7 +255,7 @@ int64_t Scheduler::partOf(const WarpgroupProduct &w, int64_t rows, int64_t colum
 int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
   int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  l.warps = bm == kThreeRows ? 12 : bm >= 128 && l.pingpong == 1 ? 8 : 4;
+  l.warps = bm == kThreeWarpgroupRows ? 12 : bm >= 128 && l.pingpong == 1 ? 8 : 4;
   l.producerWarps = 4;
   // What an epilogue reads and writes passes through two slots of a part of the last column index each, and through one
   // what leaves by elements (tile-stage-loads, tile-stage-stores).
