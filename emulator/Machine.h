@@ -121,6 +121,7 @@ private:
   [[noreturn]] void fail(FindingKind kind, std::string message, const char *what, uint32_t pc);
   // Mbarrier.cpp
   Mbarrier &mbarrierAt(void *bar, int cta, const char *what, uint32_t pc, Block **owner, size_t *offset);
+  Mbarrier &ownMbarrier(void *bar, const char *what, const char *instruction, uint32_t pc, size_t *offset); // of the thread's block
   void mbarrierStep(Block &block, Mbarrier &bar);
   void finishMbarriers(Domain &domain);
   // Tma.cpp

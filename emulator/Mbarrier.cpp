@@ -44,6 +44,14 @@ Mbarrier &Machine::mbarrierAt(void *p, int cta, const char *what, uint32_t pc, B
   return it->second;
 }
 
+Mbarrier &Machine::ownMbarrier(void *p, const char *what, const char *instruction, uint32_t pc, size_t *offset) {
+  Block *block;
+  Mbarrier &bar = mbarrierAt(p, -1, what, pc, &block, offset);
+  if (block != self().block)
+    fail(FindingKind::InvalidOperation, absl::StrCat(instruction, " works on the block's own mbarriers only"), what, pc);
+  return bar;
+}
+
 void Machine::mbarrierInit(void *p, unsigned count, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
@@ -115,28 +123,22 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
 void Machine::cpAsyncArrive(void *p, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
-  Block *block;
   size_t offset;
-  Mbarrier &bar = mbarrierAt(p, -1, "cp.async.mbarrier.arrive", at, &block, &offset);
-  if (block != t.block)
-    fail(FindingKind::InvalidOperation, "cp.async.mbarrier.arrive works on the block's own mbarriers only", "cp.async.mbarrier.arrive", at);
+  Mbarrier &bar = ownMbarrier(p, "cp.async.mbarrier.arrive", "cp.async.mbarrier.arrive", at, &offset);
   allocateAgent(t, t.copyAgent, "cp.async");
   cpAsyncCommit();
   cpAsyncWait(0);
   takeArrival(bar, offset, "cp.async.mbarrier.arrive", at);
   if (checks()) // its copies; nothing else that the thread has done
     bar.released->setSeen(t.copyAgent.index, t.copyAgent.done);
-  mbarrierStep(*block, bar);
+  mbarrierStep(*t.block, bar);
 }
 
 void Machine::mbarrierWait(void *p, unsigned parity, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
-  Block *block;
   size_t offset;
-  Mbarrier &bar = mbarrierAt(p, -1, "mbarrier.wait", at, &block, &offset);
-  if (block != t.block)
-    fail(FindingKind::InvalidOperation, "mbarrier.try_wait works on the block's own mbarriers only", "mbarrier.wait", at);
+  Mbarrier &bar = ownMbarrier(p, "mbarrier.wait", "mbarrier.try_wait", at, &offset);
   // Parity p is complete when the phase now running has the other parity.
   while ((bar.phase & 1) == (parity & 1)) {
     bar.waiting.push_back(&t);
