@@ -70,7 +70,7 @@ std::vector<Launch> planned(const Case &c) {
         std::string lines;
         emulator::compileText(c.program.print(), "fuzz.kc", described(c), [&](mlir::ModuleOp module, const VariantOptions &options) {
           for (const Launch &l : planLaunches(module, kKernel, options)) {
-            absl::StrAppend(&lines, lines.empty() ? "" : "\n", l.name, " ", l.unit);
+            absl::StrAppend(&lines, lines.empty() ? "" : "\n", l.name, " ", nameOf(l.unit));
             for (size_t i = 0; i < l.indices.size(); i++)
               absl::StrAppend(&lines, " ", l.indices[i], " ", l.tiles[i]);
           }
