@@ -156,7 +156,7 @@ class Call:
             given = ranges.get(s.symbol)
             try:
                 lo, hi = (compiled(bound)({}) for bound in given or infer(s.symbol, [value]))
-            except KcError as e:
+            except (KcError, KeyError) as e:  # (a range that moves with an index of the right side)
                 raise Unsupported(f"a 'let' may go as far as it is read: {e}") from None
             lo = lo if given else max(lo, 0)
             if lo != 0:
