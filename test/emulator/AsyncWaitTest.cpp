@@ -56,14 +56,18 @@ const std::string kProduct =
 
 TEST(EmulatorAsyncWaits, AWarpWaitsForProductsByItself) {
   // The other warps come to their wait once the first has gone past its own.
-  Block block(kOperands + kProduct + "if (t / 32) kc_mbarrier_wait(bar, 0);\nkc_wgmma_wait<0>(); y[t] = d[0];\nif (t == 0) kc_mbarrier_arrive(bar);", 128, 1);
+  Block block(kOperands + kProduct +
+                  "if (t / 32) kc_mbarrier_wait(bar, 0);\nkc_wgmma_wait<0>(); y[t] = d[0];\nif (t == 0) kc_mbarrier_arrive(bar);",
+              128, 1);
   block.isClean();
   EXPECT_EQ(block.results()[0], 16);
   EXPECT_EQ(block.results()[127], 16);
 }
 
 TEST(EmulatorAsyncWaits, AProductNeedsAllWarps) {
-  Block(kOperands + "if (t / 32) kc_mbarrier_wait(bar, 0);\n" + kProduct + "kc_wgmma_wait<0>(); y[t] = d[0];\nif (t == 0) kc_mbarrier_arrive(bar);", 128, 1)
+  Block(kOperands + "if (t / 32) kc_mbarrier_wait(bar, 0);\n" + kProduct +
+            "kc_wgmma_wait<0>(); y[t] = d[0];\nif (t == 0) kc_mbarrier_arrive(bar);",
+        128, 1)
       .isFound({K::Deadlock});
 }
 
@@ -80,12 +84,14 @@ TEST(EmulatorAsyncWaits, NoLaneSpeaksForTheOthers) {
 }
 
 TEST(EmulatorAsyncWaits, AWaitIsNoBarrierOfTheWarpgroup) {
-  Block(kOperands + kProduct + "s[1024 + t] = 1.0f; kc_wgmma_wait<0>(); y[t] = d[0] + s[1024 + (t + 32) % 128];", 128, 1).isFound({K::DataRace, K::Uninitialised});
+  Block(kOperands + kProduct + "s[1024 + t] = 1.0f; kc_wgmma_wait<0>(); y[t] = d[0] + s[1024 + (t + 32) % 128];", 128, 1)
+      .isFound({K::DataRace, K::Uninitialised});
 }
 
 TEST(EmulatorAsyncWaits, AnOperandIsFreeOnceItsProductWasWaitedFor) {
   Block(kOperands + kProduct + "kc_wgmma_wait<0>(); y[t] = d[0]; if (t == 0) b[0] = 0;", 128, 1).isClean();
-  Block(kOperands + kProduct + kProduct + "kc_wgmma_wait<1>(); if (t == 0) b[0] = 0;\nkc_wgmma_wait<0>(); y[t] = d[0];", 128, 1).isFound({K::DataRace});
+  Block(kOperands + kProduct + kProduct + "kc_wgmma_wait<1>(); if (t == 0) b[0] = 0;\nkc_wgmma_wait<0>(); y[t] = d[0];", 128, 1)
+      .isFound({K::DataRace});
 }
 
 const std::string kCopy = "kc_cp_async_4(s + t, x + t); ";
@@ -104,7 +110,8 @@ TEST(EmulatorAsyncWaits, AnArrivalOfCopiesTellsNobodyElse) {
 }
 
 TEST(EmulatorAsyncWaits, AnArrivalOfCopiesIsOfThoseBefore) {
-  Block(kCopy + "kc_cp_async_arrive(bar); kc_cp_async_4(s + 64 + t, x + t);\nkc_mbarrier_wait(bar, 0); y[t] = s[64 + t]; kc_cp_async_commit(); kc_cp_async_wait<0>();",
+  Block(kCopy + "kc_cp_async_arrive(bar); kc_cp_async_4(s + 64 + t, x + t);\nkc_mbarrier_wait(bar, 0); y[t] = s[64 + t]; "
+                "kc_cp_async_commit(); kc_cp_async_wait<0>();",
         64, 64)
       .isFound({K::DataRace, K::Uninitialised});
   // It says nothing of what else its thread, or another one, has done.
