@@ -203,6 +203,12 @@ private:
                      ? failure()
                      : checkDims(copy, copy.getMask());
         })
+        .Case([&](FilledOp filled) { // *full* would count an arrival that it does not wait for
+          return filled.getChannel().getType().getFillers()
+                     ? success()
+                     : LogicalResult(filled.emitOpError()
+                                     << "[C11] speaks of the copies of threads, which asks for a channel with fillers");
+        })
         .Case([&](BoxStoreOp store) {
           return failed(
                      checkAccess(store, store.getBase(), store.getOffsets(), store.getMap(), 0, store.getRing().getType().getElementType()))

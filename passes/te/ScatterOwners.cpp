@@ -75,6 +75,8 @@ bool ScatterSorter::findOwners() {
       asked = asked * op_.getExtents().getResult(d);
       asksSome = true;
     }
+  // Of sizes that are not known there may be more to ask than there are points, but not to walk: what is asked stands in a condition with
+  // what is solved, and loops begin and end where conditions do.
   int64_t rows = knownMax(rows_, facts_), each = knownMax(asked, facts_), points = knownMax(points_, facts_);
   if (!asksSome || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }) ||
       (rows >= 0 && each >= 0 && points >= 0 && Count(rows) * each > Count(points) * kMostAsked * int64_t(steps)))

@@ -64,7 +64,7 @@ def _select(node):
     return select
 
 
-def _place(form, i, size):
+def place_in(form, i, size):
     """Where `i` reads in a dim, or None outside of it."""
     if 0 <= i < size:
         return i
@@ -95,7 +95,7 @@ def _read(node):
             if i is None:
                 blurred = True
                 continue
-            place = _place(form, i, size)
+            place = place_in(form, i, size)
             if place is None:
                 outside = True
                 place = 0
