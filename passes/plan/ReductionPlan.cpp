@@ -194,6 +194,10 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
     int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
     l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
   }
+  // Each statement is a walk with a round of its own, and NVRTC's time grows with the square of what all rounds come to: many have short
+  // ones, of the same threads.
+  if (!once && !resident && timesWalked(l, row) >= costs_.threads.manyAccesses)
+    l.tiles[row] = clampTile(l, row, costs.shortestWalk);
   shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
 }
 
