@@ -300,6 +300,24 @@ void overSteps(ThreadCode &c, int64_t mask, int64_t lanes, SmallVector<Value> &s
   state = llvm::to_vector_of<Value>(loop.getResults());
 }
 
+Speakers findSpeakers(ThreadCode &c, const tile::Digits &lane, llvm::function_ref<bool(const Digit &)> isJoined, Location loc) {
+  SmallVector<int64_t> all = llvm::map_to_vector(lane, [](const Digit &d) { return d.size; });
+  Speakers s;
+  for (auto [i, d] : llvm::enumerate(lane)) {
+    if (d.size == 1)
+      continue;
+    Value digit = c.digitOf(c.lane(loc), all, i, loc);
+    if (!isJoined(d) && d.dim >= 0) {
+      s.place = c.add(s.place, c.mul(digit, s.places, loc), loc);
+      s.places *= d.size;
+      continue;
+    }
+    Value first = arith::CmpIOp::create(c.b, c.named("first_lane", loc), arith::CmpIPredicate::eq, digit, c.index(0, loc));
+    s.speaks = s.speaks ? Value(arith::AndIOp::create(c.b, c.named("first_lane", loc), s.speaks, first)) : first;
+  }
+  return s;
+}
+
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {
   if (auto constant = dyn_cast<AffineConstantExpr>(stride))
     return code.mul(subscript, constant.getValue(), loc);

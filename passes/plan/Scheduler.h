@@ -119,6 +119,22 @@ private:
   bool scheduleRowParts(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// Reductions along rows of memory, which lie along launch index `row`.
   void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
+  /// How a launch goes over the rows along an index.
+  struct RowWalk {
+    int64_t row;
+    bool once;             ///< one statement does
+    bool resident;         ///< a block holds a row
+    bool inRounds = false; ///< in rounds of many loads
+  };
+  /// Threads for `held` elements of a row.
+  void setRowThreads(LaunchPlan &l, const RowWalk &walk, int64_t held);
+  /// Tiles of the inner indices that are rows of their own.
+  void assignApart(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row);
+  /// Whether a block's registers hold a row along all of `inner`, which every statement that has `row` goes over.
+  bool holdsAll(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row);
+  /// Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
+  /// it has 64 elements, and no more of rows of one element that a long index is walked around.
+  void joinShortRows(LaunchPlan &l, llvm::ArrayRef<int64_t> thin, int64_t row, int64_t held, int64_t vector);
   /// Has the blocks of a cluster hold rows in registers that several statements go over, where that is worth it.
   bool holdRow(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s);
   /// Reductions across memory, of columns side by side along launch index `contiguous`.
@@ -142,6 +158,7 @@ private:
   /// What a policy did to a product, or why it does not run on the matrix unit.
   void remarkOn(ReduceOp reduce, const Contraction &c);
   void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  class CoresProduct;
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
@@ -296,6 +313,8 @@ private:
   };
   /// How many sets of accumulators they need: sums that go on from each other have one.
   int64_t accumulatorSets(const LaunchPlan &l, llvm::ArrayRef<Sibling> products);
+  /// Rows, columns and sums of tiles; false where some product cannot have them, and `why`.
+  bool assignSiblings(LaunchPlan &p, llvm::ArrayRef<Sibling> products, int64_t m, int64_t n, std::string &why);
   std::optional<SiblingTiles> tileSiblings(const LaunchPlan &l, llvm::ArrayRef<Sibling> products, int64_t m, int64_t n, int64_t sets,
                                            std::string &why);
   /// Bytes that one stage of all rings has.
