@@ -154,6 +154,7 @@ private:
   bool runWgmmaGroup(Block &block, unsigned warpgroup);
   /// The first thread whose instructions of the next group are others than thread 0's; 128: none.
   unsigned findOtherWgmma(Block &block, unsigned warpgroup);
+  /// Whether all threads have committed the next group.
   bool isWgmmaCommitted(Block &block, unsigned warpgroup);
   void runWgmma(Block &block, unsigned warpgroup, size_t index);
   void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);

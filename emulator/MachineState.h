@@ -26,6 +26,7 @@ namespace kernelc::emulator {
 
 struct Block;
 struct Domain;
+struct Thread;
 class Machine;
 
 /// An asynchronous stand-in of one thread or warpgroup: its clock counts groups.
@@ -54,7 +55,7 @@ struct CopyGroup {
 
 /// An mbarrier's arrival that comes once a thread's copies up to `clock` are there.
 struct CopyArrival {
-  struct Thread *thread;
+  Thread *thread;
   uint32_t clock;
   size_t barrier; ///< its offset in the thread's block
   uint32_t pc;

@@ -157,6 +157,19 @@ bool knownPositive(AffineExpr e, const SizeFacts &facts) {
          knownPositive(b.getRHS(), facts);
 }
 
+bool isNonNegative(AffineExpr e) {
+  switch (e.getKind()) {
+  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
+  case AffineExprKind::DimId:
+  case AffineExprKind::SymbolId:
+  case AffineExprKind::Mod: return true;
+  default: {
+    auto b = cast<AffineBinaryOpExpr>(e);
+    return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
+  }
+  }
+}
+
 void collectDims(AffineExpr e, llvm::BitVector &dims) {
   e.walk([&](AffineExpr sub) {
     if (auto d = dyn_cast<AffineDimExpr>(sub)) {

@@ -2,6 +2,7 @@
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/cu/Marks.h"
+#include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 
 using namespace mlir;
@@ -10,24 +11,6 @@ namespace kernelc {
 
 using tile::Digit;
 using tile::Layout;
-
-namespace {
-
-/// Whether an expression of non-negative dims and sizes cannot be negative.
-bool isNonNegative(AffineExpr e) {
-  switch (e.getKind()) {
-  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
-  case AffineExprKind::DimId:
-  case AffineExprKind::SymbolId: return true;
-  case AffineExprKind::Mod: return true;
-  default: {
-    auto b = cast<AffineBinaryOpExpr>(e);
-    return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
-  }
-  }
-}
-
-} // namespace
 
 std::string ThreadCode::registerName(StringRef name, const llvm::Twine &suffix) {
   bool isTensor = llvm::any_of(func.getBlock().getArguments(), [&](Value arg) { return cu::findName(arg.getLoc()) == name; });
@@ -81,7 +64,7 @@ Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool com
     return add(x, expand(bin.getRHS(), dims, plain, computed), loc);
   }
   Value y = expand(bin.getRHS(), dims, plain, computed);
-  bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
+  bool natural = te::isNonNegative(bin.getLHS()) && te::isNonNegative(bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
   case AffineExprKind::FloorDiv: return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
