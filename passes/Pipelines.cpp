@@ -43,6 +43,10 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
     own.sizeMax = options.sizeMax;
     return own;
   };
+  auto withLikely = [&](auto own) {
+    own.sizeLike = options.sizeLike;
+    return withFacts(own);
+  };
   // Before anything is inlined: error bounds know what the text says in one statement. (equal calls of erf merge)
   pm.addPass(createCSEPass());
   pm.addNestedPass<te::KernelOp>(createTeUpliftMath());
@@ -62,6 +66,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   scatters.owners = true;
   scatters.sizeDiv = options.sizeDiv;
   scatters.sizeMax = options.sizeMax;
+  scatters.sizeLike = options.sizeLike;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
   // As if they stood where they are pooled; their subscripts become maps again.
   pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions())));
@@ -96,8 +101,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // Who reads a product's results is known now.
   pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions())));
   // Where rows are few; totals of chunks are reductions like others.
-  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withFacts(TeSplitScanOptions())));
-  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withFacts(TeSplitReduceOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withLikely(TeSplitScanOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withLikely(TeSplitReduceOptions())));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Copies that simplification would undo: first those that change what is summed.
