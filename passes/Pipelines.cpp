@@ -47,6 +47,11 @@ template <typename Options> static Options withFacts(Options own, const TePlanOp
   own.target = options.target;
   return withSizes(std::move(own), options);
 }
+/// And what sizes are likely.
+template <typename Options> static Options withLikely(Options own, const TePlanOptions &options) {
+  own.sizeLike = options.sizeLike;
+  return withSizes(std::move(own), options);
+}
 
 /// What the text wrote in many ways is written in one.
 static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
@@ -71,7 +76,7 @@ static void addPicks(OpPassManager &pm, const TePlanOptions &options) {
   // As sums over points, which are masked and split like others.
   TeSortScattersOptions scatters;
   scatters.owners = true;
-  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withSizes(scatters, options)));
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(scatters, options)));
   // As if they stood where they are pooled; their subscripts become maps again.
   pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
@@ -110,8 +115,8 @@ static void addReductions(OpPassManager &pm, const TePlanOptions &options) {
   // Who reads a product's results is known now.
   pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions(), options)));
   // Where rows are few; totals of chunks are reductions like others.
-  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withFacts(TeSplitScanOptions(), options)));
-  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withFacts(TeSplitReduceOptions(), options)));
+  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withLikely(withFacts(TeSplitScanOptions(), options), options)));
+  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withLikely(withFacts(TeSplitReduceOptions(), options), options)));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
 }
@@ -123,7 +128,7 @@ static void addCopies(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
   // Nothing is inlined any more: the keys stay where they are.
-  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withSizes(TeSortScattersOptions(), options)));
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(TeSortScattersOptions(), options)));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.
   pm.addNestedPass<te::KernelOp>(createTeCopyInouts());
 }

@@ -29,7 +29,8 @@ class Scheduler {
 public:
   /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
   Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge, const SizeFacts &likely)
-      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely), merge_(merge) {}
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely),
+        expectedMax_(expectedSizes(plan.sizeMax, likely.max)), expected_{plan.sizeDiv, expectedMax_}, merge_(merge) {}
 
   /// Tiles, warps, unit and what goes with them for one launch.
   /// False where no schedule holds two products that share it.
@@ -376,7 +377,9 @@ private:
   const Target &target_;
   const TargetCosts &costs_ = *target_.costs;
   SizeFacts facts_;
-  SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
+  SizeFacts likely_; ///< what times are reckoned for; nothing may be wrong where it does not hold
+  llvm::SmallVector<int64_t> expectedMax_;
+  SizeFacts expected_;                 ///< the facts' bounds, and what is likely of sizes that have none: what earlier passes cut by
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
   std::string apart_;                  ///< why the products of the launch that was given up last have launches of their own

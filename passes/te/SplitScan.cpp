@@ -268,7 +268,7 @@ private:
 struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax, sizeLike);
     if (failed(known))
       return signalPassFailure();
     SmallVector<std::pair<Operation *, bool>> work; // and whether the program has written it
@@ -278,8 +278,8 @@ struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
     while (!work.empty()) {
       auto [r, isWritten] = work.pop_back_val();
       std::optional<Scan> scan = findScanOf(r);
-      int64_t chunk = scan ? chunkOf(r, *scan, known->facts(), *known->target) : 0;
-      if (!chunk || looksBack(r, *scan, known->facts(), *known->target))
+      int64_t chunk = scan ? chunkOf(r, *scan, known->expected(), *known->target) : 0;
+      if (!chunk || looksBack(r, *scan, known->expected(), *known->target))
         continue;
       if (isWritten)
         emitRemark(r->getLoc()) << "this scan has parts of " << chunk
