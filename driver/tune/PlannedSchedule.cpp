@@ -63,13 +63,13 @@ absl::StatusOr<Planned> plan(JitKernel &kernel, const std::string &target, absl:
 std::vector<LaunchRecord> otherChoices(const SchedulePoint &own) {
   std::vector<LaunchRecord> choices;
   for (const LaunchRecord &l : own)
-    for (const char *unit : {"simt", "mma", "wgmma"})
-      if (l.unit != unit)
-        choices.push_back({l.launch, unit, {}, {}, {}});
+    for (const UnitInstruction &u : kUnits)
+      if (l.unit != u.unit)
+        choices.push_back({l.launch, u.unit, {}, {}, {}});
   for (auto [key, value] : {std::pair("copies", "always"), {"copies", "never"}, {"merge", "launch"}, {"merge", "cluster"}})
-    choices.push_back({"", "", {}, {}, {}, {{key, value}}});
+    choices.push_back({"", {}, {}, {}, {}, {{key, value}}});
   for (int64_t parts : {1, 2, 4, 8, 16, 32, 64})
-    choices.push_back({"", "", {}, {{"parts", parts}}, {}});
+    choices.push_back({"", {}, {}, {{"parts", parts}}, {}});
   return choices;
 }
 

@@ -28,29 +28,29 @@ public:
       }
     for (bool up : {true, false})
       step([&](LaunchRecord &r) { return scale(r, "warps", up, 1, 32); });
-    bool rings = from_.unit != "simt" || at("stages") > 1;
+    bool rings = from_.unit != Unit::Simt || at("stages") > 1;
     for (bool up : {true, false}) {
       if (rings)
         step([&](LaunchRecord &r) { return add(r, "stages", up ? 1 : -1, 2, 12); });
       if (rings)
         step([&](LaunchRecord &r) { return scale(r, "raster", up, 1, 32); });
-      if (from_.unit != "wgmma")
+      if (from_.unit != Unit::Wgmma)
         step([&](LaunchRecord &r) { return add(r, "min_blocks", up ? 1 : -1, 1, 4); });
-      if (from_.unit == "wgmma" || at("cluster") > 1) // of a product, or sharing an index out
-        step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == "wgmma" ? 4 : 8); });
+      if (from_.unit == Unit::Wgmma || at("cluster") > 1) // of a product, or sharing an index out
+        step([&](LaunchRecord &r) { return scale(r, "cluster", up, 1, from_.unit == Unit::Wgmma ? 4 : 8); });
     }
     if (at("ahead")) // of a walk
       for (bool up : {true, false})
         step([&](LaunchRecord &r) { return scale(r, "ahead", up, 1, 16); });
-    if (from_.unit == "simt")
+    if (from_.unit == Unit::Simt)
       step([&](LaunchRecord &r) { return toggle(r, "peel"); });
-    if (from_.unit == "simt" && rings) // of a product
+    if (from_.unit == Unit::Simt && rings) // of a product
       step([&](LaunchRecord &r) { return set(r, "producer_warps", at("producer_warps") ? 0 : 4, 0, 4); });
-    if (from_.unit == "simt" && at("producer_warps"))
+    if (from_.unit == Unit::Simt && at("producer_warps"))
       step([&](LaunchRecord &r) { return toggle(r, "persistent"); });
-    if (from_.unit == "wgmma")
+    if (from_.unit == Unit::Wgmma)
       warpgroups();
-    if (from_.unit == "mma")
+    if (from_.unit == Unit::Mma)
       step([&](LaunchRecord &r) { return toggle(r, "fill_late"); });
     return std::move(found_);
   }
@@ -137,7 +137,7 @@ Json toJson(const SchedulePoint &point, const std::string &kernel) {
       tiles.push_back({t.index, t.size});
     JsonObject o{{"kernel", kernel}};
     if (!r.launch.empty())
-      o.insert(o.end(), {{"launch", r.launch}, {"unit", r.unit}, {"tiles", std::move(tiles)}});
+      o.insert(o.end(), {{"launch", r.launch}, {"unit", std::string(nameOf(*r.unit))}, {"tiles", std::move(tiles)}});
     for (const auto &[key, value] : r.words)
       o.push_back({key, value});
     for (const auto &[key, value] : r.numbers)

@@ -6,17 +6,20 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "support/Json.h"
+#include "support/Unit.h"
 
 namespace kernelc {
 
 /// One launch's record, with the keys of a schedule file (driver/compile/ScheduleFile.h); without a launch
 /// what is said of the whole kernel.
 struct LaunchRecord {
-  std::string launch, unit;
+  std::string launch;
+  std::optional<Unit> unit; ///< of a launch
   struct Tile {
     std::string index;
     int64_t size, bound; ///< `bound`: a power of two that covers what a tile may have of the index, -1 if unknown

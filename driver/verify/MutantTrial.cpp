@@ -32,7 +32,9 @@ double pointsOf(ArrayRef<TiledSpace> spaces, const std::vector<int64_t> &sizes) 
 }
 
 /// The widest tiles of a trial: those of 64 (wgmma) and 32 (mma.sync) are what a few warps multiply at a time; CUDA cores take any.
-int64_t widestTile(const te::LaunchPlan &launch, int64_t cores) { return launch.unit == "wgmma" ? 64 : launch.unit == "mma" ? 32 : cores; }
+int64_t widestTile(const te::LaunchPlan &launch, int64_t cores) {
+  return launch.unit == Unit::Wgmma ? 64 : launch.unit == Unit::Mma ? 32 : cores;
+}
 
 /// The records of products with small tiles, on CUDA cores of `cores`, and rings of three slots: the same text but for its
 /// numbers, all of which small sizes reach. "" where the plan has none.

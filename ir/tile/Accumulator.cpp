@@ -197,12 +197,11 @@ AccumulatorShape operandShape(int64_t m, int64_t n, int64_t k, int64_t warps, in
   return s;
 }
 
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b,
-                                  const RowOrder &rows) {
-  return unit == "wgmma"               ? wgmmaShape(m, n, warps, rows)
-         : unit == "mma" && rows.whole ? wholeRows(m, n, warps)
-         : unit == "mma"               ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
-                                       : simtShape(m, n, warps, a.runs, b.runs);
+AccumulatorShape accumulatorShape(Unit unit, int64_t m, int64_t n, int64_t warps, const Supply &a, const Supply &b, const RowOrder &rows) {
+  return unit == Unit::Wgmma               ? wgmmaShape(m, n, warps, rows)
+         : unit == Unit::Mma && rows.whole ? wholeRows(m, n, warps)
+         : unit == Unit::Mma               ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
+                                           : simtShape(m, n, warps, a.runs, b.runs);
 }
 
 } // namespace kernelc::tile

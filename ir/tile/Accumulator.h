@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ir/tile/Layout.h"
-#include "llvm/ADT/StringRef.h"
+#include "support/Unit.h"
 
 namespace kernelc::tile {
 
@@ -58,15 +58,15 @@ struct RowOrder {
 /// rows of the slot that share it do not exchange (16). No two of the 16 lanes that load 8 bytes at once meet in a bank.
 inline RowOrder rowsAlong() { return {1, {{0, 2, 2}, {0, 16, 2}, {0, 4, 2}}, {{0, 8, 2}, {0, 32, 2}}}; }
 
-/// For unit "mma": fragments of mma.m16n8 (PTX ISA, "matrix fragments for
+/// For Unit::Mma: fragments of mma.m16n8 (PTX ISA, "matrix fragments for
 /// mma.m16n8k16"), warps in a grid that keeps a warp's part nearly square. An operand
 /// fetched by Bytes gives a lane rows (columns) 2i and 2i + 1 of 16, not i and i + 8. For
-/// "wgmma": fragments of wgmma.m64nNk16, registers of one m64 block after another, rows in order `rows`. For
-/// "simt": up to four neighbouring rows and columns in a thread where its loads run along them,
+/// Unit::Wgmma: fragments of wgmma.m64nNk16, registers of one m64 block after another, rows in order `rows`. For
+/// Unit::Simt: up to four neighbouring rows and columns in a thread where its loads run along them,
 /// else neighbouring ones in neighbouring lanes: rows of a slot, which the padding spreads over the
 /// banks. Lanes 4 × 8 (m × n), two rows at a time: of four neighbouring lanes two read the same of
 /// either operand, and then two quarters of a warp's 16-byte loads are one access. Powers of two.
-AccumulatorShape accumulatorShape(llvm::StringRef unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {},
+AccumulatorShape accumulatorShape(Unit unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {},
                                   const RowOrder &rows = {});
 
 /// The index among `columns`, slowest first, along which an epilogue is cut into parts of about `part` columns, and how many of its

@@ -117,8 +117,6 @@ private:
         return func_.emitOpError() << "[C5] '" << n.name << "' is " << n.least << " to " << n.most << ", not " << value;
     if (int64_t warps = func_.getConsumerWarps() + int64_t(func_.getProducerWarps()); warps > 32)
       return func_.emitOpError() << "[C5] has " << warps << " warps; a block has 32";
-    if (!llvm::is_contained({"simt", "mma", "wgmma"}, func_.getUnit()))
-      return func_.emitOpError() << "[C5] has the unit '" << func_.getUnit() << "'; there are simt, mma and wgmma";
     if (!findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size())))
       return func_.emitOpError() << "[C5] has the unknown target '" << func_.getTarget() << "'";
     return success();

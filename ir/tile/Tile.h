@@ -7,6 +7,7 @@
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "support/Unit.h"
 
 #include "ir/tile/TileDialect.h.inc"
 

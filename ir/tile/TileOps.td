@@ -37,6 +37,16 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// The name of a unit in support/Unit.h, where units are an enum with a table.
+def Tile_UnitAttr : Attr<CPred<"::llvm::isa<::mlir::StringAttr>($_self) && "
+                               "::kernelc::findUnit(::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+                         "simt, mma or wgmma"> {
+  let storageType = "::mlir::StringAttr";
+  let returnType = "::kernelc::Unit";
+  let convertFromStorage = "*::kernelc::findUnit($_self.getValue())";
+  let constBuilderCall = "$_builder.getStringAttr(::kernelc::nameOf($0))";
+}
+
 def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread block";
   let description = [{
@@ -52,7 +62,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - `warps`: warps of a block; `min_blocks`: how many blocks a multiprocessor should hold.
     - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
       tile starts behind the product of this one, not before it.
-    - `unit`: simt, mma or wgmma.
+    - `unit`: what multiplies, simt, mma or wgmma (support/Unit.h).
     - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each
       round every block takes the place that the next block had in the round before, so that slow tiles at
       regular distances do not all meet the same blocks.
@@ -91,8 +101,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     - [C2] there is one extent over the sizes and one positive tile size of 2^31 at most per index.
     - [C3] there is one divisor, 1 or more, and one bound, -1 or more, per size.
     - [C4] `grid_dims` names indices, each once; `cluster_index` names one.
-    - [C5] the numbers of the schedule are in the ranges that schedule files have, and a block has 32 warps at most; `unit` and
-      `target` are known.
+    - [C5] the numbers of the schedule are in the ranges that schedule files have, and a block has 32 warps at most; `target`
+      is known.
     - [C6] `arg_strides` and `arg_alignment`, where given, have one entry per argument: `unit` or a map from the sizes to one stride
       per dim; 1, 2, 4, 8 or 16 bytes.
     - [C7] a tile has one positive extent per index; one that is constant has one value. Its layout, if it has one, names indices, is
@@ -118,7 +128,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<I64Attr, "1">:$min_blocks,
     DefaultValuedAttr<I64Attr, "1">:$stages,
     DefaultValuedAttr<BoolAttr, "false">:$fill_late,
-    DefaultValuedAttr<StrAttr, "\"simt\"">:$unit,
+    DefaultValuedAttr<Tile_UnitAttr, "::kernelc::Unit::Simt">:$unit,
     DefaultValuedAttr<I64Attr, "0">:$producer_warps,
     DefaultValuedAttr<I64Attr, "1">:$pingpong,
     DefaultValuedAttr<I64Attr, "0">:$promote,

@@ -7,7 +7,6 @@
 #include "ir/te/Te.h"
 #include "mlir/IR/IntegerSet.h"
 #include "passes/index/Affine.h"
-#include "support/Target.h"
 #include "llvm/ADT/BitVector.h"
 
 namespace kernelc::te {
@@ -112,48 +111,15 @@ mlir::Value stripWidening(mlir::Value value);
 
 /// The type of the value that `factor` widens, converts exactly or has rounded.
 mlir::Type narrowestType(mlir::Value factor);
-/// Whether every value of `from` is a value of the matrix unit's type `to`.
-bool embeds(mlir::Type from, mlir::Type to);
-
-/// The type in which warpgroup products (wgmma) take both factors as tensor copies bring
-/// them, masked in their slots: f16, bf16, f8 or i8 as stored, or tf32 that the copy rounds to. Null where there is none.
-mlir::Type findWarpgroupType(const Contraction &c);
-
-/// Where the unit wgmma reads its two factors from: both from shared memory, as tensor copies left them there, or one of them from
-/// registers, so that it may be computed from what was loaded.
-struct WarpgroupForm {
-  mlir::Type type;
-  bool aInRegisters = false, bInRegisters = false; ///< one of them at most
-};
-std::optional<WarpgroupForm> findWarpgroupForm(const Contraction &c);
-
 /// The reads that a factor is computed from.
 llvm::SmallVector<ReadOp> findReads(mlir::Value factor);
 
-/// The type in which a unit ("mma", "wgmma") of `target` takes `factor` of `c`: unitType, its own
-/// of f8, or f16 where the unit has no f8.
-mlir::Type operandType(const Contraction &c, mlir::Value factor, llvm::StringRef unit, const Target &target);
-/// Whether the rows of all that the factors are computed from begin where tensor copies find them.
-bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts);
-/// Whether the target has a matrix unit for the product.
-bool hasUnit(const Contraction &c, const Target &target);
-
-/// How many products a unit of `target` that takes `unitType` may sum in its own accumulators before the sum is added to an f32: of
-/// f8, whose accumulators have fewer bits, and where the kernel's sums are to be rounded as f32's (accumulatesRounded); 0: any number.
-int64_t mostInAccumulators(KernelOp kernel, mlir::Type unitType, const Target &target);
-
 /// The read that a factor is, behind exact widening or rounding to the unit's type.
 ReadOp findOperandRead(mlir::Value factor);
-
-/// Whether neighbours in memory differ in one of `indices` of the product.
-bool runsAlong(ReadOp read, llvm::ArrayRef<unsigned> indices);
 
 /// Whether `read` gives zero for what lies outside its tensor (a `pad` with zero).
 bool readsZeroOutside(ReadOp read);
 /// Whether nothing but a proof, or a promise, keeps `read` inside its tensor.
 bool isUnchecked(ReadOp read);
-
-/// Bytes of an operand of a matrix unit in shared memory (tf32 lies there as f32).
-int64_t unitBytes(mlir::Type unitType);
 
 } // namespace kernelc::te

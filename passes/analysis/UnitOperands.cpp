@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// In which types, and from where, the units of a target take the factors of a product.
 #include "passes/analysis/UnitOperands.h"
 
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
-#include "passes/analysis/Contraction.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 
@@ -24,11 +22,10 @@ int64_t mostInAccumulators(KernelOp kernel, Type unitType, const Target &target)
   return isa<FloatTF32Type>(unitType) ? kMostInUnitTf32 : kMostInUnit;
 }
 
-Type operandType(const Contraction &c, Value factor, StringRef unit, const Target &target) {
+Type operandType(const Contraction &c, Value factor, Unit unit, const Target &target) {
   if (!c.unitType || !isF8(c.unitType))
     return c.unitType;
-  bool taken = unit == "wgmma" ? target.wgmma : target.mmaF8;
-  return taken ? narrowestType(factor) : Float16Type::get(factor.getContext());
+  return takesF8(unit, target) ? narrowestType(factor) : Float16Type::get(factor.getContext());
 }
 
 bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts) {
@@ -38,7 +35,7 @@ bool hasRowsOfCopies(const Contraction &c, const SizeFacts &facts) {
 }
 
 bool hasUnit(const Contraction &c, const Target &target) {
-  return c.unitType && (target.mmaBf16 || operandType(c, c.a, "mma", target).isF16());
+  return c.unitType && (target.mmaBf16 || operandType(c, c.a, Unit::Mma, target).isF16());
 }
 
 Type findWarpgroupType(const Contraction &c) {

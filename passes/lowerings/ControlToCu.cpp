@@ -157,7 +157,7 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       name = "carried";
     Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
                               c_.named(c_.registerName(name, "_acc"), loc));
-    if (func_.getUnit() == "wgmma" && startsAfreshInFirstRound(arg))
+    if (func_.getUnit() == Unit::Wgmma && startsAfreshInFirstRound(arg))
       ifNoRounds(loop, [&] { copyTile(init, array, plain); });
     else
       copyTile(init, array, plain, layout);

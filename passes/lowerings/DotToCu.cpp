@@ -95,10 +95,10 @@ bool startsAfreshInFirstRound(BlockArgument acc) {
 }
 
 LogicalResult lowerDot(ThreadCode &c, tile::DotOp op, Value acc) {
-  if (c.func.getUnit() == "wgmma")
+  if (c.func.getUnit() == Unit::Wgmma)
     return lowerWgmma(c, op, acc);
   DotLowering dot(c, op, acc);
-  if (c.func.getUnit() == "mma")
+  if (c.func.getUnit() == Unit::Mma)
     dot.runMma();
   else
     dot.runSimt();

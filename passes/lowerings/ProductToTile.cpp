@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/lowerings/LaunchEmitter.h"
@@ -81,19 +82,19 @@ std::optional<IntegerSet> LaunchEmitter::withoutLoopEnds(std::optional<IntegerSe
 LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contraction &c, ArrayRef<int64_t> dims) {
   auto indicesOf = [&](ArrayRef<unsigned> list) {
     SmallVector<int64_t, 4> indices = llvm::map_to_vector<4>(list, [&](unsigned d) { return dims[d]; });
-    if (l_.unit == "wgmma" || !l_.loops.empty()) // slots and chains have them in the launch's order, whatever the statement's is
+    if (l_.unit == Unit::Wgmma || !l_.loops.empty()) // slots and chains have them in the launch's order, whatever the statement's is
       llvm::sort(indices);
     return indices;
   };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
-  if (l_.unit == "wgmma" && takesColumnsAsRows(l_, c, dims)) {
+  if (l_.unit == Unit::Wgmma && takesColumnsAsRows(l_, c, dims)) {
     std::swap(f.m, f.n);
     std::swap(f.left, f.right);
   }
   // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
-  f.right.inSlot = l_.unit == "wgmma" && l_.producerWarps;
+  f.right.inSlot = l_.unit == Unit::Wgmma && l_.producerWarps;
   f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
   for (DotForm::Side *side : {&f.left, &f.right}) {
     side->where = withoutLoopEnds(side->where, dims, c.k);
@@ -136,7 +137,7 @@ Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const 
   const Target *target = findTarget(absl::string_view(plan_.target));
   Location plain = cu::unnamed(loc);
   auto load = [&](const DotForm::Side &side, ArrayRef<int64_t> outer, bool &rounded) {
-    Type unitType = l_.unit == "simt" ? Type() : operandType(c, side.factor, l_.unit, *target);
+    Type unitType = l_.unit == Unit::Simt ? Type() : operandType(c, side.factor, l_.unit, *target);
     bool isMasked = side.where || !side.mask.empty();
     if (!side.inSlot || !isMasked)
       return operand(side.factor, unitType, side.where, side.mask, outer, f.k, body, plain, rounded);
@@ -165,7 +166,7 @@ Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm 
       return {};
     out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, f.type.getShape()));
   }
-  if (c.tied && l_.unit == "simt" && isa<FloatType>(f.type.getElementType()))
+  if (c.tied && l_.unit == Unit::Simt && isa<FloatType>(f.type.getElementType()))
     out = sumExactly(op, dims, out, loc);
   if (out && c.resultWhere) {
     BodyToTiles body(b_, c_, op, dims);
@@ -309,7 +310,7 @@ Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, 
   Value narrow = stripWidening(factor);
   if (!unitType || narrow.getType() == unitType)
     return body.evaluate(narrow);
-  bool roundsInDot = l_.unit != "wgmma" || l_.producerWarps; // as tensor copies do for it
+  bool roundsInDot = l_.unit != Unit::Wgmma || l_.producerWarps; // as tensor copies do for it
   if (auto round = factor.getDefiningOp<RoundOp>(); round && roundsInDot) {
     rounded = true;
     return body.evaluate(round.getInput());

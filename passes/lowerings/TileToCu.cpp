@@ -191,7 +191,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     return lowerRoles(roles);
   } else if (auto wait = dyn_cast<DotWaitOp>(op)) {
     RegTile acc = c_.tiles.lookup(wait.getAcc());
-    if (func_.getUnit() == "wgmma")
+    if (func_.getUnit() == Unit::Wgmma)
       cu::WgmmaWaitOp::create(b_, op->getLoc(), acc.array, wait.getPending());
     c_.tiles[wait.getResult()] = acc;
   } else if (auto put = dyn_cast<RingStoreOp>(op)) {
@@ -207,7 +207,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     if (c_.hasAsyncCopy)
       cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
     // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
-    if (func_.getUnit() == "wgmma" && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
+    if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
       cu::ProxyFenceOp::create(b_, op->getLoc());
   } else if (isa<BarrierOp>(op)) {
     auto sync = cu::SyncOp::create(b_, op->getLoc());
@@ -246,7 +246,7 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
     array = acc.array;
   if (!array || array != acc.array) { // a new accumulator, starting as the old one
     array = array ? array : c_.allocate(acc.layout.numRegisters(), dot.getResult().getType().getElementType(), dot.getLoc());
-    if (func_.getUnit() != "wgmma" || !isZeroTile(dot.getAcc()))
+    if (func_.getUnit() != Unit::Wgmma || !isZeroTile(dot.getAcc()))
       copyTile(dot.getAcc(), array, dot.getLoc());
   }
   if (failed(lowerDot(c_, dot, array)))

@@ -58,7 +58,7 @@ LogicalResult lowerWgmma(ThreadCode &c, tile::DotOp op, Value acc) {
     return p;
   };
   int64_t m = extent(op.getA(), op.getM()), n = extent(op.getB(), op.getN()), k = extent(op.getB(), op.getK());
-  tile::AccumulatorShape shape = tile::accumulatorShape("wgmma", m, n, c.func.getWarps());
+  tile::AccumulatorShape shape = tile::accumulatorShape(Unit::Wgmma, m, n, c.func.getWarps());
   // Which part of the product this warpgroup has: rows or columns.
   Value group = c.warpgroup(loc);
   bool byRows = shape.warpM < m;

@@ -3,6 +3,7 @@
 
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/TileCondition.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/WalkParts.h"

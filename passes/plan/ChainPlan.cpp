@@ -118,7 +118,7 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
   std::vector<LaunchPlan> plans;
   for (int64_t m : isFew ? SmallVector<int64_t>{64} : SmallVector<int64_t>{128, 64}) {
     LaunchPlan &p = plans.emplace_back(l);
-    p.unit = target_.wgmma ? "wgmma" : "mma";
+    p.unit = hasInstructions(Unit::Wgmma, target_) ? Unit::Wgmma : Unit::Mma;
     p.warps = m / 16; // rows of an instruction, of either unit
     p.producerWarps = target_.wgmma ? 4 : 0;
     p.persistent = target_.wgmma && !isUneven(l);
@@ -249,13 +249,13 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   FirstBytes needs = assignFirsts(p, firsts, m, j);
   // Of the first products' results a thread has f32 while they are worked on, and what the second takes of them.
   int64_t registers = (needs.sets * m * j + m * j / 2 + m * n) / (p.warps * 32);
-  if (p.unit == "mma") // and fragments of all columns, two sets
+  if (p.unit == Unit::Mma) // and fragments of all columns, two sets
     registers += std::max(j, n) / 2;
   if (m % 64 || j < 16 || registers + kBesideAccumulators > registerShares(p).consumer)
     return false;
   int64_t factors = needs.once / 4 / (p.warps * 32);
-  p.held = p.unit != "mma" && p.inFlight > 1 && factors > 0 && registers + factors + kBesideAccumulators <= registerShares(p).consumer;
-  if (p.unit == "mma") { // what threads copy needs no boxes
+  p.held = p.unit != Unit::Mma && p.inFlight > 1 && factors > 0 && registers + factors + kBesideAccumulators <= registerShares(p).consumer;
+  if (p.unit == Unit::Mma) { // what threads copy needs no boxes
     bool resides = llvm::all_of(firsts, [&](const FirstOfLaunch &f) {
       int64_t k = f.dims[f.product.k.front()], most = extentMax(p, k);
       return most >= 0 && most <= p.tiles[k];

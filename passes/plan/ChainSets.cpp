@@ -3,6 +3,7 @@
 
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Chain.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"

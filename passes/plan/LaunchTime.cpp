@@ -9,6 +9,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Memories.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Siblings.h"
 #include "passes/plan/Sketch.h"
 #include "support/TargetCosts.h"
@@ -73,9 +74,10 @@ private:
     double points = 1;
     for (unsigned d : llvm::concat<const unsigned>(c.batch, c.m, c.n, c.k, c.scaledK, c.ownK))
       points *= ofBlock(dims[d]);
-    Type type = l_.unit == "wgmma" ? findWarpgroupType(c) : c.aType;
+    Type type = l_.unit == Unit::Wgmma ? findWarpgroupType(c) : c.aType;
     double bits = type ? std::max(8u, type.getIntOrFloatBitWidth()) : 16;
-    double rate = (target_.productRate > 0 && l_.unit == "wgmma" ? target_.productRate : perUs(rates_.matrix16) * kMmaShare) * 16 / bits;
+    double rate =
+        (target_.productRate > 0 && l_.unit == Unit::Wgmma ? target_.productRate : perUs(rates_.matrix16) * kMmaShare) * 16 / bits;
     time_.tensor += time_.waves * points / rate;
     reckonShared(c, dims, points, bits / 8);
   }
@@ -83,10 +85,10 @@ private:
   void reckonWork(Operation *op, ArrayRef<int64_t> dims) {
     auto reduce = dyn_cast<ReduceOp>(op);
     auto cascade = dyn_cast<CascadeOp>(op);
-    if (std::optional<Contraction> c = reduce && l_.unit != "simt" ? findContraction(reduce) : std::nullopt)
+    if (std::optional<Contraction> c = reduce && l_.unit != Unit::Simt ? findContraction(reduce) : std::nullopt)
       return reckonProduct(*c, dims);
     double multiplied = 0; // points of products, whose multiply-adds are not those of CUDA cores
-    for (unsigned k = 0; cascade && l_.unit != "simt" && k < cascade->getNumResults(); ++k)
+    for (unsigned k = 0; cascade && l_.unit != Unit::Simt && k < cascade->getNumResults(); ++k)
       if (std::optional<Contraction> c = findContraction(cascade, k)) {
         llvm::BitVector all(dims.size());
         for (unsigned d : llvm::concat<const unsigned>(c->batch, c->m, c->n, c->k))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/PlanAttr.h"
 
-#include "ir/te/Marks.h"
 #include "passes/plan/Beside.h"
 #include "passes/plan/Legality.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
@@ -31,7 +31,7 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         b.getNamedAttr("extents", AffineMapAttr::get(l.extents)),
         b.getNamedAttr("tiles", b.getDenseI64ArrayAttr(l.tiles)),
         b.getNamedAttr("grid", b.getDenseI64ArrayAttr(l.grid)),
-        b.getNamedAttr("unit", b.getStringAttr(l.unit)),
+        b.getNamedAttr("unit", b.getStringAttr(nameOf(l.unit))),
         b.getNamedAttr("cluster_index", b.getI64IntegerAttr(l.clusterIndex)),
     };
     if (!l.loops.empty())
@@ -274,7 +274,12 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     fields.read("grid", l.grid);
     fields.read("loops", l.loops);
     fields.read("unroll", l.unroll);
-    fields.read("unit", l.unit);
+    std::string unit(nameOf(l.unit));
+    fields.read("unit", unit);
+    std::optional<Unit> known = findUnit(unit);
+    if (!known)
+      return kernel.emitOpError() << "plan of launch '" << l.name << "': 'unit' must be " << kUnitNames << ", not '" << unit << "'";
+    l.unit = *known;
     fields.read("cluster_index", l.clusterIndex);
     for (const ScheduleNumber &n : kScheduleNumbers) {
       l.*n.field = std::max(n.least, l.*n.field);

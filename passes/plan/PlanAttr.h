@@ -10,6 +10,7 @@
 #include "ir/te/Te.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
+#include "support/Unit.h"
 
 namespace kernelc::te {
 
@@ -37,8 +38,9 @@ struct LaunchPlan {
   int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
   int64_t raster = 1;
   int64_t stages = 1;
+  Unit unit = Unit::Simt;
   bool fillLate = false;     ///< start the next tile behind the product, not before it
-  std::string unit = "simt"; ///< simt, mma or wgmma
+  int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
   bool persistent = false;   ///< a block walks several tiles
   bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
   bool descending = false;   ///< tiles along `clusterIndex` are taken from the last to the first
@@ -59,10 +61,9 @@ struct LaunchPlan {
   /// Products that a warpgroup has in flight at a time where each starts from zero and is added to a sum: accumulators for each.
   /// 0, until the record is complete: two where there is room for them (Scheduler::settle).
   int64_t inFlight = 0;
-  int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
-  int64_t pingpong = 1;      ///< teams of `warps` warps that take a block's tiles in turns
-  int64_t producerRegisters =
-      0;               ///< that each thread of these keeps, the others get what it gives away; 0: as many as index arithmetic asks for
+  int64_t pingpong = 1; ///< teams of `warps` warps that take a block's tiles in turns
+  /// That each thread of producer warps keeps, the others get what it gives away; 0: as many as index arithmetic asks for.
+  int64_t producerRegisters = 0;
   int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
   int64_t ahead = 0;   ///< rounds of a walk (a scan in order) whose loads are made together, while as many before them are worked in
   int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time

@@ -4,6 +4,7 @@
 
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Strides.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,17 +23,17 @@ void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
 }
 
 void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
-  llvm::StringRef wanted = getScheduledUnit(kernel_, target_.name, l.name);
-  if ((wanted.empty() || wanted == "wgmma") && scheduleWgmma(l, c, dims, unfed_)) {
+  std::optional<Unit> wanted = getScheduledUnit(kernel_, target_.name, l.name);
+  if ((!wanted || wanted == Unit::Wgmma) && scheduleWgmma(l, c, dims, unfed_)) {
     unfed_.clear(); // (other ways were tried)
     return;
   }
   if (!unfed_.empty())
     remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
-  bool unit = hasUnit(c, target_) && wanted != "simt";
-  Type type = unit ? operandType(c, c.a, "mma", target_) : Type();
+  bool unit = hasUnit(c, target_) && wanted != Unit::Simt;
+  Type type = unit ? operandType(c, c.a, Unit::Mma, target_) : Type();
   int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
-  l.unit = unit ? "mma" : "simt";
+  l.unit = unit ? Unit::Mma : Unit::Simt;
   // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
   // beat one of eight, and for mma a short K tile with more slots a long one.
   // Of 64-bit results that another term than a product makes, half as many a thread: a comparison takes registers beside them.
@@ -91,8 +92,8 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   fill(c.m, bm, bn);
   fill(c.n, bn, bm);
   if (unit && (bm < kInstruction || bn < kInstruction || bk < 32 / bytes)) // less than one instruction
-    l.unit = "simt";
-  bool mma = l.unit == "mma";
+    l.unit = Unit::Simt;
+  bool mma = l.unit == Unit::Mma;
   // Accumulators of a tile beside those of the sum: half as many of each for a warp.
   int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
   // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
@@ -104,7 +105,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
     if (auto round = factor.getDefiningOp<RoundOp>())
       return bool(round.getInput().getDefiningOp<ReadOp>());
     Value narrow = stripWidening(factor);
-    return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, "mma", target_));
+    return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, Unit::Mma, target_));
   };
   bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
   if (mma) {

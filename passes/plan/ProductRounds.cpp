@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/ProductRounds.h"
+#include "passes/analysis/UnitOperands.h"
 
 #include <algorithm>
 
@@ -28,7 +29,7 @@ bool takesColumnsAsRows(const LaunchPlan &l, const Contraction &c, ArrayRef<int6
 }
 
 int64_t roundsInAccumulators(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
-  if (l.unit != "wgmma" || !l.producerWarps || !l.promote || !mayShareAccumulators(c))
+  if (l.unit != Unit::Wgmma || !l.producerWarps || !l.promote || !mayShareAccumulators(c))
     return 1;
   int64_t products = 1; // of a round
   for (unsigned d : c.k)

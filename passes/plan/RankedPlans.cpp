@@ -27,7 +27,7 @@ std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector
 /// Of products on matrix units: registers of the warps that fill, factors in slots, not in registers, shorter rounds of chained ones, one
 /// product in flight, less of an epilogue at a time, then smaller tiles.
 void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
-  const bool onWarpgroups = first.unit == "wgmma";
+  const bool onWarpgroups = first.unit == Unit::Wgmma;
   constexpr int64_t kFewest = 24; // that a thread can keep
   if (onWarpgroups && first.producerWarps && first.producerRegisters > kFewest)
     plans.emplace_back(first).producerRegisters = kFewest;
@@ -78,7 +78,7 @@ std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch) {
   LaunchPlan first = launch;
   first.minBlocks = 1;
   llvm::BitVector fixed = findUntiled(kernel, launch);
-  if (launch.unit == "simt" && !launch.producerWarps)
+  if (launch.unit == Unit::Simt && !launch.producerWarps)
     rankOthers(first, fixed, plans);
   else
     rankProducts(first, fixed, plans);

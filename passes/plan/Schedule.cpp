@@ -144,9 +144,10 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
           return failure();
       } else if (key == "unit") {
         auto unit = dyn_cast<StringAttr>(entry.getValue());
-        if (!unit || !llvm::is_contained({"simt", "mma", "wgmma"}, unit.getValue()))
-          return wrong("simt, mma or wgmma");
-        l.unit = unit.getValue().str();
+        std::optional<Unit> known = unit ? findUnit(unit.getValue()) : std::nullopt;
+        if (!known)
+          return wrong(kUnitNames);
+        l.unit = *known;
       } else if (auto *f = llvm::find_if(kScheduleFlags, [&](const ScheduleFlag &x) { return x.key == key; });
                  f != std::end(kScheduleFlags)) {
         auto value = dyn_cast<BoolAttr>(entry.getValue());
@@ -167,11 +168,11 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
   return success();
 }
 
-StringRef getScheduledUnit(KernelOp kernel, StringRef target, StringRef launch) {
-  StringRef unit;
+std::optional<Unit> getScheduledUnit(KernelOp kernel, StringRef target, StringRef launch) {
+  std::optional<Unit> unit;
   for (DictionaryAttr record : recordsOf(kernel))
     if (record && textOf(record, "launch") == launch && llvm::is_contained({StringRef(), target}, textOf(record, "target")))
-      if (StringRef given = textOf(record, "unit"); !given.empty())
+      if (std::optional<Unit> given = findUnit(textOf(record, "unit")))
         unit = given;
   return unit;
 }
@@ -237,7 +238,8 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
 bool schedulesProducts(KernelOp kernel) {
   return llvm::any_of(recordsOf(kernel), [](DictionaryAttr record) {
     auto stages = record ? record.getAs<IntegerAttr>("stages") : IntegerAttr();
-    return record && (llvm::is_contained({"mma", "wgmma"}, textOf(record, "unit")) || (stages && stages.getInt() > 1));
+    std::optional<Unit> unit = record ? findUnit(textOf(record, "unit")) : std::nullopt;
+    return (unit && isMatrixUnit(*unit)) || (stages && stages.getInt() > 1);
   });
 }
 

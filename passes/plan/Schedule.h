@@ -18,7 +18,7 @@ bool isInSchedule(KernelOp kernel, llvm::StringRef target, llvm::StringRef launc
 
 /// The unit that the attribute gives launch `launch`, for which the cost model then fills in what it does not say; empty
 /// where it leaves the choice.
-llvm::StringRef getScheduledUnit(KernelOp kernel, llvm::StringRef target, llvm::StringRef launch);
+std::optional<Unit> getScheduledUnit(KernelOp kernel, llvm::StringRef target, llvm::StringRef launch);
 
 /// The indices of a launch of which a tile has one point, whatever the schedule: a product's batches, and those that
 /// scales of its blocks depend on.

@@ -6,6 +6,7 @@
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Chain.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with products side by side, and whether such a launch takes less time than one for each.
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/Scheduler.h"
 
@@ -118,7 +119,7 @@ bool Scheduler::stageSiblings(LaunchPlan &p, ArrayRef<Sibling> products, int64_t
 std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan &l, ArrayRef<Sibling> products, int64_t m, int64_t n,
                                                                int64_t sets, std::string &why) {
   LaunchPlan p = l;
-  p.unit = "wgmma";
+  p.unit = Unit::Wgmma;
   const Contraction &c = products.front().product;
   ArrayRef<int64_t> dims = p.dims[products.front().member];
   int64_t bytes = unitBytes(findWarpgroupType(c));
@@ -210,7 +211,7 @@ double Scheduler::timeApart(const LaunchPlan &l, ArrayRef<Sibling> products) {
 
 bool Scheduler::scheduleSiblings(LaunchPlan &l, ArrayRef<Sibling> products) {
   constexpr int64_t kRows[] = {256, 128, 64}, kColumns[] = {256, 192, 160, 128, 96, 64, 32, 16};
-  StringRef wanted = getScheduledUnit(kernel_, target_.name, l.name);
+  std::optional<Unit> wanted = getScheduledUnit(kernel_, target_.name, l.name);
   const Contraction &c = products.front().product;
   ArrayRef<int64_t> dims = l.dims[products.front().member];
   int64_t sets = accumulatorSets(l, products);
@@ -225,7 +226,7 @@ bool Scheduler::scheduleSiblings(LaunchPlan &l, ArrayRef<Sibling> products) {
   for (int64_t m : kRows)
     for (int64_t n : kColumns) {
       ProductTile tile{int(m), int(n), 0};
-      if ((!wanted.empty() && wanted != "wgmma") || (!isSimple && !llvm::isPowerOf2_64(uint64_t(n))))
+      if ((wanted && wanted != Unit::Wgmma) || (!isSimple && !llvm::isPowerOf2_64(uint64_t(n))))
         continue;
       int64_t threads = m >= 128 ? 256 : 128, combining = areCombined ? costs_.siblings.combining * threads : 0;
       if (!holdsAccumulators(tile, sets, target_) || sets * m * n + combining > target_.accumulatorRegisters * threads)

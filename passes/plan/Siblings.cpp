@@ -3,6 +3,7 @@
 
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Chain.h"
 
 using namespace mlir;

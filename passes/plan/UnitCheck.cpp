@@ -2,6 +2,7 @@
 // What a unit asks of the schedule of a product, whoever chose it: the second half of the list in Legality.h.
 #include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Accumulator.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Legality.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/Scheduler.h"
@@ -58,9 +59,9 @@ struct Scheduler::ProductRules {
     return {"a reduction of terms that are no products has tiles of several points along one reduced index only"};
   }
   static Broken ofOtherTerms(Scheduler &, const UnitProduct &p) {
-    if (!p.c.term || p.l.unit == "simt")
+    if (!p.c.term || p.l.unit == Unit::Simt)
       return {};
-    return {"unit " + p.l.unit + " takes sums of products, and this reduces other terms; CUDA cores (simt) do that"};
+    return {"unit " + std::string(nameOf(p.l.unit)) + " takes sums of products, and this reduces other terms; CUDA cores (simt) do that"};
   }
   static Broken ofCondition(Scheduler &, const UnitProduct &p) {
     for (auto [index, most] : llvm::enumerate(uniformTiles(p.l, p.c, p.dims)))
@@ -119,7 +120,7 @@ struct Scheduler::ProductRules {
   /// Where no two such products are in flight at once, ptxas 12.9 to 13.0 gives the second product's operand A the registers of the
   /// first one's, which the loop needs in its next round (docs/lab/2026-11-26-right-first-4.md).
   static Broken ofHeld(Scheduler &, const UnitProduct &p) {
-    if (!p.l.held || p.l.inFlight > 1 || p.l.unit != "wgmma")
+    if (!p.l.held || p.l.inFlight > 1 || p.l.unit != Unit::Wgmma)
       return {};
     return {"held: rows stay in registers beside products in flight (in_flight 2)"};
   }
@@ -127,9 +128,9 @@ struct Scheduler::ProductRules {
   // What follows is of matrix units.
 
   static Broken refuse(const UnitProduct &p, const llvm::Twine &why, StringRef inner = "") {
-    return {("unit " + llvm::Twine(p.l.unit) + " " + why).str(), inner};
+    return {("unit " + llvm::Twine(nameOf(p.l.unit)) + " " + why).str(), inner};
   }
-  static bool isMatrix(const UnitProduct &p) { return p.l.unit != "simt"; }
+  static bool isMatrix(const UnitProduct &p) { return isMatrixUnit(p.l.unit); }
 
   static Broken ofTypes(Scheduler &s, const UnitProduct &p) {
     if (!isMatrix(p) || hasUnit(p.c, s.target_))
@@ -141,12 +142,12 @@ struct Scheduler::ProductRules {
                   "does not take a product of " + types + (isF32 ? "; 'precision(contract = tf32)' in the kernel lets it round them" : ""));
   }
   static Broken ofTarget(Scheduler &s, const UnitProduct &p) {
-    if (p.l.unit != "wgmma" || s.target_.wgmma)
+    if (p.l.unit != Unit::Wgmma || hasInstructions(p.l.unit, s.target_))
       return {};
     return refuse(p, llvm::Twine("is one of sm_90a; ") + s.target_.name + " has none");
   }
   static Broken ofForm(Scheduler &, const UnitProduct &p) {
-    if (p.l.unit != "wgmma" || p.form)
+    if (p.l.unit != Unit::Wgmma || p.form)
       return {};
     return refuse(p, "takes two operands of f16, of bf16, of f8 or of i8 as they are stored, or of f32 that are rounded to tf32, or one of "
                      "f16 or bf16 that is computed");
@@ -175,9 +176,9 @@ struct Scheduler::ProductRules {
   }
   static tile::AccumulatorShape shapeOf(Scheduler &s, const UnitProduct &p) {
     Contraction c = turned(s, p);
-    return tile::accumulatorShape("wgmma", s.tileProduct(p.l, c.m, p.dims), s.tileProduct(p.l, c.n, p.dims), p.l.warps);
+    return tile::accumulatorShape(Unit::Wgmma, s.tileProduct(p.l, c.m, p.dims), s.tileProduct(p.l, c.n, p.dims), p.l.warps);
   }
-  static bool isWarpgroups(const UnitProduct &p) { return p.l.unit == "wgmma"; }
+  static bool isWarpgroups(const UnitProduct &p) { return p.l.unit == Unit::Wgmma; }
 
   static Broken ofWarps(Scheduler &s, const UnitProduct &p) {
     if (!isWarpgroups(p) || p.l.warps % 4 == 0)
@@ -262,7 +263,7 @@ struct Scheduler::ProductRules {
 
   static Broken ofMma(Scheduler &s, const UnitProduct &p) {
     int64_t m = s.tileProduct(p.l, p.c.m, p.dims), n = s.tileProduct(p.l, p.c.n, p.dims), k = s.tileProduct(p.l, p.c.k, p.dims);
-    if (p.l.unit != "mma")
+    if (p.l.unit != Unit::Mma)
       return {};
     int64_t leastK = 32 / unitBytes(operandType(p.c, p.c.a, p.l.unit, s.target_));
     if (m >= 16 && n >= 16 && k >= leastK)
@@ -325,8 +326,8 @@ struct Scheduler::ProductRules {
 
 /// Fields that only products have.
 static std::pair<StringRef, std::string> findFieldOfProducts(const LaunchPlan &l) {
-  if (l.unit != "simt")
-    return {"unit", "unit " + l.unit + " takes products, and there is none"};
+  if (l.unit != Unit::Simt)
+    return {"unit", "unit " + std::string(nameOf(l.unit)) + " takes products, and there is none"};
   if (l.producerWarps)
     return {"producer_warps", llvm::formatv("{0} producer warps load what a product takes, and there is none", l.producerWarps)};
   if (l.turned)
@@ -382,7 +383,7 @@ RegisterShares Scheduler::registerShares(const LaunchPlan &l) {
 
 bool Scheduler::startsFromZero(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  return l.unit == "wgmma" && l.producerWarps && (l.promote || !c.partScales.empty()) && form && !form->aInRegisters &&
+  return l.unit == Unit::Wgmma && l.producerWarps && (l.promote || !c.partScales.empty()) && form && !form->aInRegisters &&
          !form->bInRegisters && roundsInAccumulators(l, c, dims) == 1;
 }
 

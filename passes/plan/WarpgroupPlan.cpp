@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
+#include "passes/analysis/UnitOperands.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/ProductTime.h"
 #include "passes/plan/Schedule.h"
@@ -140,7 +141,7 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
       continue;
     LaunchPlan tiled = untiled;
     tiled.promote = w.promote;
-    tiled.unit = "wgmma";
+    tiled.unit = Unit::Wgmma;
     tiled.pingpong = tile.teams;
     tiled.turned = w.turned;
     auto assignSide = [&](ArrayRef<unsigned> all, int64_t points) {

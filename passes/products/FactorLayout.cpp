@@ -2,6 +2,7 @@
 #include "passes/products/FactorLayout.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "support/TargetCosts.h"

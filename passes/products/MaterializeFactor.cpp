@@ -5,6 +5,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/LinearRead.h"
 #include "support/TargetCosts.h"
 
@@ -166,7 +167,7 @@ void readCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
 
 std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp reduce, const Contraction &c, Value factor,
                                                  ArrayRef<unsigned> outer, bool isUnsigned) {
-  Type unitType = operandType(c, factor, "wgmma", of.target);
+  Type unitType = operandType(c, factor, Unit::Wgmma, of.target);
   if (!of.target.wgmma || !unitType || c.isAMasked() || c.isBMasked())
     return std::nullopt;
   std::optional<double> work = of.workOf(reduce, c);

@@ -5,6 +5,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
 #include "passes/plan/PlanAttr.h"

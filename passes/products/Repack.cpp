@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"

@@ -6,6 +6,7 @@
 #include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"

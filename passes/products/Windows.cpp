@@ -6,6 +6,7 @@
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/index/LinearRead.h"

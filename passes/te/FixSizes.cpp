@@ -16,7 +16,7 @@ using namespace te;
 namespace {
 
 /// Whether a launch feeds products on CUDA cores through slots.
-bool multipliesOnCudaCores(const LaunchPlan &launch) { return launch.unit == "simt" && launch.stages > 1; }
+bool multipliesOnCudaCores(const LaunchPlan &launch) { return launch.unit == Unit::Simt && launch.stages > 1; }
 
 struct TeFixSizesPass : impl::TeFixSizesBase<TeFixSizesPass> {
   void runOnOperation() override {

@@ -6,6 +6,7 @@
 #include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
 #include "passes/te/GroupedContraction.h"

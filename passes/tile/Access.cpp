@@ -179,7 +179,7 @@ bool isCopyable(tile::FuncOp func, tile::LoadOp load, int64_t dim) {
 bool isReadByRows(tile::FuncOp func, RankedTensorType operand, ArrayRef<int64_t> outer) {
   int64_t bits = operand.getElementTypeBitWidth();
   const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
-  return func.getUnit() == "simt" && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
+  return func.getUnit() == Unit::Simt && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
          operand.getDimSize(outer.back()) * bits >= 128;
 }
 

@@ -232,7 +232,7 @@ private:
     }
     int64_t slots = types.front().getSlots();
     // Rings are read by warps themselves where their elements pass through registers.
-    bool byWarps = func_.getUnit() != "wgmma" || llvm::any_of(supplies_.all(), [&](const Supply &other) {
+    bool byWarps = func_.getUnit() != Unit::Wgmma || llvm::any_of(supplies_.all(), [&](const Supply &other) {
                      return (other.inRegisters || other.held) &&
                             llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });

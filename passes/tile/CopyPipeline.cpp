@@ -120,7 +120,7 @@ private:
       DotOp now = feed(dot, fed_[n], t, loc);
       if (func_.getFillLate() && n + 1 == dots_.size())
         next();
-      if (func_.getUnit() == "wgmma") { // which is done with the slot before the next round's barrier
+      if (func_.getUnit() == Unit::Wgmma) { // which is done with the slot before the next round's barrier
         auto waited = DotWaitOp::create(b_, loc, now.getType(), now, 0);
         now.getResult().replaceAllUsesExcept(waited, waited);
       }
@@ -191,7 +191,7 @@ private:
     }
     // CUDA cores read with plain loads, which the padding serves.
     int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    int64_t pad = func_.getUnit() == "simt" ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
+    int64_t pad = func_.getUnit() == Unit::Simt ? paddingOf(type.getDimSize(contiguous), bytes) : kSwizzled;
     auto ring = RingType::get(b_.getContext(), type.getShape(), type.getElementType(), slots, contiguous, pad);
     s.ring = RingOp::create(b_, named(nameOf(operand), operand.getLoc()), ring);
     return s;
@@ -199,7 +199,7 @@ private:
 
   /// Warpgroup products find bytes and words only where these run along what is summed.
   bool runsForUnit(RankedTensorType type, int64_t contiguous) {
-    return func_.getUnit() != "wgmma" || type.getElementTypeBitWidth() == 16 || llvm::is_contained(dot_.getK(), contiguous);
+    return func_.getUnit() != Unit::Wgmma || type.getElementTypeBitWidth() == 16 || llvm::is_contained(dot_.getK(), contiguous);
   }
 
   /// CUDA cores multiply vectors of rows by vectors of columns. An operand whose neighbours run along k is turned

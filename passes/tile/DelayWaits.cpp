@@ -85,7 +85,7 @@ void delay(DotWaitOp wait) {
 } // namespace
 
 void delayWaits(FuncOp func) {
-  if (func.getUnit() != "wgmma")
+  if (func.getUnit() != Unit::Wgmma)
     return;
   llvm::SmallSetVector<Block *, 4> blocks;
   func.walk([&](DotOp dot) { blocks.insert(dot->getBlock()); });

@@ -11,9 +11,7 @@ namespace kernelc {
 using namespace tile;
 
 LogicalResult ProductLayouts::checkShape(DotOp dot) {
-  StringRef unit = func_.getUnit();
-  int64_t least = unit == "wgmma" ? 64 : unit == "mma" ? 16 : 1;
-  int64_t leastColumns = unit == "wgmma" ? 8 : least;
+  const UnitInstruction &unit = instructionOf(func_.getUnit());
   auto count = [&](ArrayRef<int64_t> dims) {
     int64_t n = 1;
     for (int64_t d : dims)
@@ -21,23 +19,22 @@ LogicalResult ProductLayouts::checkShape(DotOp dot) {
     return n;
   };
   int64_t m = count(dot.getM()), n = count(dot.getN());
-  bool columns = llvm::isPowerOf2_64(n) || (unit == "wgmma" && n % 8 == 0);
-  if (m < least || n < leastColumns || !isRows(m) || !columns)
+  if (m < unit.rows || n < unit.columns || !isRows(m) || !isColumns(unit.unit, n))
     return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
-                                                    << " results, which fill no fragments of unit " << unit
-                                                    << ": it needs powers of two, at least " << least << " × " << leastColumns;
+                                                    << " results, which fill no fragments of unit " << unit.name
+                                                    << ": it needs powers of two, at least " << unit.rows << " × " << unit.columns;
   if (takesRegisters(func_) && m != 16 * int64_t(func_.getWarps()))
     return mlir::emitError(te::getScheduleLoc(dot))
            << "the schedule of '" << func_.getSymName() << "' gives " << func_.getWarps() << " warps " << m
            << " rows of a product; where another takes its results from registers unit mma has 16 rows a warp";
-  if (unit == "wgmma" && func_.getWarps() % 4)
-    return mlir::emitError(te::getScheduleLoc(dot))
-           << "the schedule of '" << func_.getSymName() << "' gives unit wgmma " << func_.getWarps() << " warps, no whole warpgroups";
+  if (func_.getWarps() % unit.warps)
+    return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName() << "' gives unit " << unit.name << " "
+                                                    << func_.getWarps() << " warps, no whole warpgroups";
   return success();
 }
 
 bool ProductLayouts::isRows(int64_t extent) {
-  return llvm::isPowerOf2_64(extent) || (func_.getUnit() == "wgmma" && extent == 16 * int64_t(func_.getWarps()));
+  return llvm::isPowerOf2_64(extent) || (func_.getUnit() == Unit::Wgmma && extent == 16 * int64_t(func_.getWarps()));
 }
 
 static ArrayRef<int64_t> shapeOfOperand(Value operand) {
@@ -99,7 +96,7 @@ void ProductLayouts::orderRows(LayoutComponents &components) {
              runsOf(ring.getShape(), ring.getContiguous(), ring.getPad(), 4, dot.getM(), dot.getK()).outer > 1;
     });
   };
-  bool hasDot = false, along = func_.getUnit() == "wgmma";
+  bool hasDot = false, along = func_.getUnit() == Unit::Wgmma;
   func_.walk([&](DotOp dot) {
     auto type = dyn_cast<RankedTensorType>(dot.getA().getType());
     along = along && type && type.getElementTypeBitWidth() == 32 && runsAlongRows(dot);

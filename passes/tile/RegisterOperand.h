@@ -12,7 +12,7 @@ inline bool takesRegisters(tile::FuncOp func) {
     return dot.getNumber() && isa<mlir::RankedTensorType>(dot.getA().getType()) ? mlir::WalkResult::interrupt()
                                                                                 : mlir::WalkResult::advance();
   };
-  return func.getUnit() == "mma" && func.walk(takes).wasInterrupted();
+  return func.getUnit() == Unit::Mma && func.walk(takes).wasInterrupted();
 }
 
 } // namespace kernelc

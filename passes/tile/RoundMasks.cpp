@@ -31,7 +31,8 @@ void foldTrue(Value condition) {
 
 bool isRoundOfProducts(Operation *op) {
   auto loop = dyn_cast_or_null<scf::ForOp>(op);
-  return loop && loop->getParentOfType<tile::FuncOp>().getUnit() == "wgmma" && llvm::range_size(loop.getBody()->getOps<tile::DotOp>()) > 1;
+  return loop && loop->getParentOfType<tile::FuncOp>().getUnit() == Unit::Wgmma &&
+         llvm::range_size(loop.getBody()->getOps<tile::DotOp>()) > 1;
 }
 
 void dropDead(scf::ForOp loop) {

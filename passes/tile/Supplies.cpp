@@ -82,8 +82,8 @@ FailureOr<Supply> Supplies::supplyOf(DotOp dot) {
            << "this product needs operands that are loaded as they stand, the first perhaps computed from such: producer warps only copy";
   if (!s.direct && dot.getARounded())
     return refuse() << "this product rounds a first operand that is computed: only tensor copies round";
-  if (!s.direct && func_.getUnit() != "wgmma")
-    return refuse() << "this product computes its first operand, which unit " << func_.getUnit()
+  if (!s.direct && func_.getUnit() != Unit::Wgmma)
+    return refuse() << "this product computes its first operand, which unit " << nameOf(func_.getUnit())
                     << " takes from shared memory: no warp that only copies can fill it; use the unit wgmma, or no producer "
                        "warps";
   s.second = dot.getB().getDefiningOp<LoadOp>();
@@ -107,7 +107,7 @@ RingType Supplies::ringOf(LoadOp load, DotOp dot) {
 }
 
 bool Supplies::isCopiedByThreads(LoadOp load, DotOp dot) {
-  if (func_.getUnit() != "simt" || func_.getCluster() > 1 || load->getBlock() != dot->getBlock() || searches(func_))
+  if (func_.getUnit() != Unit::Simt || func_.getCluster() > 1 || load->getBlock() != dot->getBlock() || searches(func_))
     return false;
   RingType boxes = boxesOf(load, dot);
   std::string why;
@@ -131,7 +131,7 @@ RingType Supplies::boxesOf(LoadOp load, DotOp dot) {
   bool eachRound = load->getBlock() == dot->getBlock();
   int64_t slots = eachRound ? std::max<int64_t>(2, func_.getStages()) : 1;
   // Vectors along rows of slots meet each bank once as they are.
-  bool isPlain = func_.getUnit() == "simt" && !llvm::is_contained(dot.getK(), contiguous);
+  bool isPlain = func_.getUnit() == Unit::Simt && !llvm::is_contained(dot.getK(), contiguous);
   return RingType::get(func_.getContext(), boxShape(load.getMap(), type.getShape()), type.getElementType(), slots, contiguous,
                        isPlain ? 0 : kSwizzled);
 }
@@ -146,7 +146,7 @@ bool Supplies::canTravel(LoadOp load, DotOp dot) {
 bool Supplies::needsRegisters(DotOp dot) {
   auto load = dot.getA().getDefiningOp<LoadOp>();
   auto type = load.getResult().getType();
-  return func_.getUnit() == "wgmma" && type.getElementTypeBitWidth() == 32 &&
+  return func_.getUnit() == Unit::Wgmma && type.getElementTypeBitWidth() == 32 &&
          !llvm::is_contained(dot.getK(), contiguousDim(func_, load.getBase(), load.getMap(), type.getShape()));
 }
 
@@ -166,10 +166,12 @@ SmallVector<LoadOp> Supplies::boxesBehind(DotOp dot, bool &fromProduct) {
   return loads;
 }
 
-bool Supplies::runsOn(const Supply &s) { return func_.getUnit() != "simt" && !s.inRegisters && isa<BlockArgument>(DotOp(s.dot).getAcc()); }
+bool Supplies::runsOn(const Supply &s) {
+  return func_.getUnit() != Unit::Simt && !s.inRegisters && isa<BlockArgument>(DotOp(s.dot).getAcc());
+}
 
 bool Supplies::canHold(Supply &s) {
-  if (!func_.getHeld() || func_.getUnit() != "wgmma" || !isPlain(s) || s.dot.getARounded() || !s.over.empty() || findFilledWith(s) ||
+  if (!func_.getHeld() || func_.getUnit() != Unit::Wgmma || !isPlain(s) || s.dot.getARounded() || !s.over.empty() || findFilledWith(s) ||
       sideBySide(s).size() > 1)
     return false;
   LoadOp load = s.first.front();
@@ -192,7 +194,7 @@ bool Supplies::isPlain(const Supply &x) { return x.direct && !x.inRegisters && !
 Supply *Supplies::findNext(Supply &s) {
   DotOp dot = s.dot;
   auto next = dot->hasOneUse() ? dyn_cast<DotOp>(*dot->user_begin()) : DotOp();
-  if (!next || next.getAcc() != dot.getResult() || next->getBlock() != dot->getBlock() || func_.getUnit() != "wgmma" || !isPlain(s))
+  if (!next || next.getAcc() != dot.getResult() || next->getBlock() != dot->getBlock() || func_.getUnit() != Unit::Wgmma || !isPlain(s))
     return nullptr;
   auto found = llvm::find_if(supplies_, [&](Supply &other) { return other.dot == next; });
   return found != supplies_.end() && isPlain(*found) ? &*found : nullptr;

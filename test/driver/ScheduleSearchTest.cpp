@@ -11,7 +11,7 @@ namespace {
 
 SchedulePoint product() {
   return {{"c",
-           "wgmma",
+           Unit::Wgmma,
            {{"i", 128, 4096}, {"j", 256, 4096}, {"k", 64, -1}},
            {{"warps", 8}, {"producer_warps", 4}, {"stages", 4}, {"raster", 8}, {"min_blocks", 1}, {"cluster", 1}},
            {{"fill_late", false}, {"persistent", true}, {"dependent", false}}}};
@@ -83,7 +83,7 @@ TEST(ScheduleSearch, NeverMovesToARejectedPoint) {
 
 /// A start on another unit: slow as it is, and the fastest of all after a few steps.
 std::vector<ScheduleTrial> evaluateUnits(const SchedulePoint &best, const std::vector<SchedulePoint> &points) {
-  auto cost = [](const SchedulePoint &p) { return p[0].unit == "mma" ? 0.6 + 0.05 * double(p[0].tiles[2].size) : 2.0; };
+  auto cost = [](const SchedulePoint &p) { return p[0].unit == Unit::Mma ? 0.6 + 0.05 * double(p[0].tiles[2].size) : 2.0; };
   std::vector<ScheduleTrial> trials;
   for (const SchedulePoint &p : points)
     trials.push_back({p, cost(p), cost(best) / cost(p), ""});
@@ -92,10 +92,10 @@ std::vector<ScheduleTrial> evaluateUnits(const SchedulePoint &best, const std::v
 
 TEST(ScheduleSearch, ClimbsFromEveryStartThatIsNotFarBehind) {
   SchedulePoint other = product();
-  other[0].unit = "mma";
+  other[0].unit = Unit::Mma;
   other[0].tiles[2].size = 32; // costs 2.2, at 1 0.65
   SearchResult r = searchSchedules({product(), other}, {.evaluate = evaluateUnits, .leastGain = 1.01, .mostBehind = 1.15});
-  EXPECT_EQ(r.best[0].unit, "mma");
+  EXPECT_EQ(r.best[0].unit, Unit::Mma);
   EXPECT_EQ(r.best[0].tiles[2].size, 1);
   EXPECT_EQ(r.trials[0].point, other);
   EXPECT_EQ(searchSchedules({product(), other}, {.evaluate = evaluateUnits, .leastGain = 1.01, .mostBehind = 1.05}).best, product());
@@ -112,7 +112,7 @@ TEST(ScheduleSearch, TeamsTakeTilesOfHalfTheRows) {
 }
 
 TEST(ScheduleSearch, OfTheWholeKernelPartsAreStepped) {
-  SchedulePoint parts{{"", "", {}, {{"parts", 8}}, {}}};
+  SchedulePoint parts{{"", {}, {}, {{"parts", 8}}, {}}};
   auto all = neighboursOf(parts);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0][0].numbers.at("parts"), 16);
@@ -129,14 +129,14 @@ TEST(ScheduleSearch, NeighboursDependOnTheUnit) {
   EXPECT_TRUE(differ(product(), cluster));
   EXPECT_FALSE(differ(product(), blocks));
   SchedulePoint rows = product();
-  rows[0].unit = "simt";
+  rows[0].unit = Unit::Simt;
   EXPECT_FALSE(differ(rows, cluster));
   EXPECT_TRUE(differ(rows, blocks));
 }
 
 TEST(ScheduleSearch, PrintsAScheduleFile) {
-  EXPECT_EQ(*printJson(toJson({{"", "", {}, {}, {}, {{"copies", "never"}}}}, "k")), R"([{"kernel":"k","copies":"never"}])");
-  EXPECT_EQ(*printJson(toJson({{"y", "simt", {{"i", 2, 8}}, {{"warps", 4}}, {{"dependent", true}}}}, "k")),
+  EXPECT_EQ(*printJson(toJson({{"", {}, {}, {}, {}, {{"copies", "never"}}}}, "k")), R"([{"kernel":"k","copies":"never"}])");
+  EXPECT_EQ(*printJson(toJson({{"y", Unit::Simt, {{"i", 2, 8}}, {{"warps", 4}}, {{"dependent", true}}}}, "k")),
             R"([{"kernel":"k","launch":"y","unit":"simt","tiles":{"i":2},"warps":4,"dependent":true}])");
 }
 

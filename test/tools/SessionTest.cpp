@@ -250,7 +250,7 @@ TEST(Session, ASearchStartsFromOtherUnitsAndParts) {
   std::vector<std::string> units;
   for (const SchedulePoint &p : starts(product, tensors({{512, 256}, {512, 256}, {512, 512}}, ElementType::bf16)))
     if (p.size() == 1)
-      units.push_back(p[0].unit);
+      units.push_back(std::string(nameOf(*p[0].unit)));
   EXPECT_THAT(units, testing::ElementsAre("wgmma", "simt", "mma"));
   // Of a schedule that somebody gave, and of a kernel that knows no products or long sums, there is one.
   EXPECT_EQ(starts(product, tensors({{512, 256}, {512, 256}, {512, 512}}, ElementType::bf16),

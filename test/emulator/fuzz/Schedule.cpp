@@ -61,8 +61,8 @@ Schedule drawSchedule(uint64_t seed, const std::vector<Launch> &launches) {
       else
         schedule.push_back({l.name, key, value});
     };
-    if (below(6) == 0 && l.unit != "simt")
-      set("unit", l.unit == "wgmma" && below(3) ? "\"mma\"" : "\"simt\"");
+    if (below(6) == 0 && l.unit != Unit::Simt)
+      set("unit", l.unit == Unit::Wgmma && below(3) ? "\"mma\"" : "\"simt\"");
     for (uint64_t n = 1 + below(4); n > 0; n--) {
       uint64_t which = below(4);
       if (which < 2 && !l.indices.empty()) {

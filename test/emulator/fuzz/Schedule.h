@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "driver/compile/Compiler.h"
+#include "support/Unit.h"
 
 namespace kernelc::fuzz {
 
 /// A launch of the plan that the cost model made.
 struct Launch {
-  std::string name, unit;
+  std::string name;
+  Unit unit;
   std::vector<std::string> indices;
   std::vector<int64_t> tiles;
 };
