@@ -58,7 +58,7 @@ static std::string describeSchedule(FuncOp func) {
     os << " x " << func.getPingpong() << " in turns";
   if (func.getProducerWarps())
     os << " + " << func.getProducerWarps() << " that fill";
-  os << "; unit " << nameOf(func.getUnit());
+  os << "; unit " << instructionOf(func.getUnit()).name;
   flag(func.getPersistent(), func.getPaired() ? "; persistent, tiles in pairs" : "; persistent");
   flag(func.getDependent(), "; dependent");
   flag(func.getPeel(), "; peel");

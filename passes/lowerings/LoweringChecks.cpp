@@ -79,7 +79,8 @@ LogicalResult checkDot(FuncOp func, DotOp dot) {
   if (!simt && !dot.isProduct())
     return dot.emitOpError() << "has a term of its own, which unit " << nameOf(func.getUnit()) << " does not compute; use the unit simt";
   if (!isa<RingType>(dot.getB().getType()) || (simt && !isa<RingType>(dot.getA().getType())))
-    return dot.emitOpError() << "has an operand in registers that unit " << nameOf(func.getUnit()) << " takes from a slot; run tile-pipeline first";
+    return dot.emitOpError() << "has an operand in registers that unit " << nameOf(func.getUnit())
+                             << " takes from a slot; run tile-pipeline first";
   Type a = elementOf(dot.getA()), b = elementOf(dot.getB());
   unsigned bits = a.getIntOrFloatBitWidth();
   auto isTaken = [](Type t) { return t.isF32() || t.isF16() || t.isBF16() || t.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(t); };
@@ -88,7 +89,8 @@ LogicalResult checkDot(FuncOp func, DotOp dot) {
   auto product = dot.getResult().getType().getElementType();
   bool widens = bits <= product.getIntOrFloatBitWidth() && b.getIntOrFloatBitWidth() <= product.getIntOrFloatBitWidth();
   if (!widens || (!simt && !product.isF32() && !product.isInteger(32)))
-    return dot.emitOpError() << "sums " << a << " and " << b << " in " << product << ", which unit " << nameOf(func.getUnit()) << " does not";
+    return dot.emitOpError() << "sums " << a << " and " << b << " in " << product << ", which unit " << nameOf(func.getUnit())
+                             << " does not";
   return success();
 }
 

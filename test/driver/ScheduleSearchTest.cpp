@@ -112,7 +112,7 @@ TEST(ScheduleSearch, TeamsTakeTilesOfHalfTheRows) {
 }
 
 TEST(ScheduleSearch, OfTheWholeKernelPartsAreStepped) {
-  SchedulePoint parts{{"", "", {}, {{"parts", 8}}, {}}};
+  SchedulePoint parts{{"", {}, {}, {{"parts", 8}}, {}}};
   auto all = neighboursOf(parts);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0][0].numbers.at("parts"), 16);
@@ -135,7 +135,7 @@ TEST(ScheduleSearch, NeighboursDependOnTheUnit) {
 }
 
 TEST(ScheduleSearch, PrintsAScheduleFile) {
-  EXPECT_EQ(*printJson(toJson({{"", "", {}, {}, {}, {{"copies", "never"}}}}, "k")), R"([{"kernel":"k","copies":"never"}])");
+  EXPECT_EQ(*printJson(toJson({{"", {}, {}, {}, {}, {{"copies", "never"}}}}, "k")), R"([{"kernel":"k","copies":"never"}])");
   EXPECT_EQ(*printJson(toJson({{"y", Unit::Simt, {{"i", 2, 8}}, {{"warps", 4}}, {{"dependent", true}}}}, "k")),
             R"([{"kernel":"k","launch":"y","unit":"simt","tiles":{"i":2},"warps":4,"dependent":true}])");
 }

@@ -70,7 +70,7 @@ std::vector<Launch> planned(const Case &c) {
         std::string lines;
         emulator::compileText(c.program.print(), "fuzz.kc", described(c), [&](mlir::ModuleOp module, const VariantOptions &options) {
           for (const Launch &l : planLaunches(module, kKernel, options)) {
-            absl::StrAppend(&lines, lines.empty() ? "" : "\n", l.name, " ", nameOf(l.unit));
+            absl::StrAppend(&lines, lines.empty() ? "" : "\n", l.name, " ", std::string(nameOf(l.unit)));
             for (size_t i = 0; i < l.indices.size(); i++)
               absl::StrAppend(&lines, " ", l.indices[i], " ", l.tiles[i]);
           }
@@ -82,7 +82,7 @@ std::vector<Launch> planned(const Case &c) {
   std::vector<Launch> launches;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     std::vector<std::string> words = absl::StrSplit(line, ' ');
-    Launch l{words[0], words[1], {}, {}};
+    Launch l{words[0], findUnit(words[1]).value_or(Unit::Simt), {}, {}};
     for (size_t i = 2; i + 1 < words.size(); i += 2) {
       l.indices.push_back(words[i]);
       l.tiles.push_back(std::stoll(words[i + 1]));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/compile/Compiler.h"
+#include "support/Unit.h"
 
 namespace kernelc::fuzz {
 

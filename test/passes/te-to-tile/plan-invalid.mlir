@@ -115,7 +115,7 @@ te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs 
   te.return %y : tensor<?xf32>
 }
 // -----
-// expected-error @+1 {{schedule of launch 'y': 'unit' must be simt, mma or wgmma, not 'tensor'}}
+// expected-error @+1 {{plan of launch 'y': 'unit' must be simt, mma or wgmma, not 'tensor'}}
 te.kernel @f sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>] outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>]
     attributes {plan = {launches = [{dims = [array<i64: 0>, array<i64: 0>], extents = affine_map<()[s0] -> (s0)>, grid = array<i64: 0>, indices = ["i"],
     name = "y", ops = array<i64: 0, 1>, tiles = array<i64: 64>, unit = "tensor", warps = 1 : i64}],

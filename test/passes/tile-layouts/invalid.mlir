@@ -32,7 +32,7 @@ tile.func @half_a_warpgroup attributes {arg_names = [], arg_shapes = [], arg_typ
 // -----
 
 #extents = affine_map<() -> (16, 16, 16)>
-// expected-error @+1 {{has the unit 'tensor'; there are simt, mma and wgmma}}
+// expected-error @+1 {{attribute 'unit' failed to satisfy constraint: simt, mma or wgmma}}
 tile.func @no_such_unit attributes {arg_names = [], arg_shapes = [], arg_types = [], extents = #extents,
     grid_dims = array<i64: 0, 1>, indices = ["i", "j", "k"], size_div = array<i64>, size_max = array<i64>, sizes = [],
     sources = array<i64>, tiles = array<i64: 16, 16, 16>, unit = "tensor", warps = 1 : i64} {
