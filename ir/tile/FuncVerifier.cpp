@@ -3,6 +3,7 @@
 // alone can say its own verifier does (TileOps.cpp, TileRings.cpp, TileSearch.cpp), and has done by now.
 #include "ir/tile/FuncVerifier.h"
 
+#include "ir/cu/Beside.h"
 #include "ir/cu/Marks.h"
 #include "ir/te/Combiners.h"
 #include "ir/te/Marks.h"
@@ -32,7 +33,7 @@ constexpr Number kNumbers[] = {
     {"part", &FuncOp::getPart, 16, 256},          {"pingpong", &FuncOp::getPingpong, 1, 3},
     {"promote", &FuncOp::getPromote, 0, 1 << 16}, {"clamp", &FuncOp::getClamp, 0, 64},
     {"in_flight", &FuncOp::getInFlight, 1, 4},    {"tallies", &FuncOp::getTallies, 0, 32},
-    {"ahead", &FuncOp::getAhead, 0, 32},
+    {"ahead", &FuncOp::getAhead, 0, 32},          {"beside", &FuncOp::getBeside, 0, cu::kBesideParts - 1},
 };
 
 bool isElement(Type t) { return t.isIndex() || (t.isIntOrFloat() && t.getIntOrFloatBitWidth() <= 64); }
@@ -124,7 +125,7 @@ private:
 
   LogicalResult checkBaseLayouts() { // [C6]
     size_t args = func_.getBlock().getNumArguments();
-    if (ArrayAttr list = kArgStrides.findOn(func_)) {
+    if (ArrayAttr list = func_.getArgStrides(); !list.empty()) {
       bool ok = list.size() == args;
       for (size_t i = 0; ok && i < args; ++i) {
         auto map = dyn_cast<AffineMapAttr>(list[i]);
@@ -133,9 +134,9 @@ private:
       if (!ok)
         return func_.emitOpError() << "[C6] arg_strides must have 'unit', or a map from the sizes to a stride per dim, for each argument";
     }
-    if (DenseI64ArrayAttr list = kArgAlignment.findOn(func_)) {
+    if (ArrayRef<int64_t> list = func_.getArgAlignment(); !list.empty()) {
       auto isAlignment = [](int64_t bytes) { return bytes >= 1 && bytes <= 16 && (bytes & (bytes - 1)) == 0; };
-      if (list.size() != int64_t(args) || !llvm::all_of(list.asArrayRef(), isAlignment))
+      if (list.size() != args || !llvm::all_of(list, isAlignment))
         return func_.emitOpError() << "[C6] arg_alignment must have 1, 2, 4, 8 or 16 bytes for each argument";
     }
     return success();

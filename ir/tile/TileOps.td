@@ -94,6 +94,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       for a dense one, and the bytes that its address is a multiple of. Strides that a
       launch brings are sizes behind those of the kernel.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
+    - `kernel`: that of the program of which it is a launch; `number`: the launch's place in the plan (look-back's zeros have none).
+    - `beside`: its tiles are those of other blocks of the launch before it (ir/cu/Beside.h).
 
     Constraints:
     - [C1] there is one name, type, shape and source per argument, a scalar or a plain memref; a shape goes from the sizes to one
@@ -144,7 +146,11 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<BoolAttr, "false">:$waits_last,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
     DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
-    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
+    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target,
+    DefaultValuedStrAttr<StrAttr, "">:$kernel, DefaultValuedAttr<I64Attr, "-1">:$number,
+    DefaultValuedAttr<I64Attr, "0">:$beside,
+    DefaultValuedOptionalAttr<ArrayAttr, "{}">:$arg_strides,
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$arg_alignment);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -189,8 +195,9 @@ def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
   let summary = "an affine map of index values and the sizes";
   let description = [{
     `computed`: the program uses or compares the value itself, so that no tensor's size bounds it.
+    `least`: of what counts a loop's rounds, where it is more than a sum of sizes, how many there are at least (0: not known).
   }];
-  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed);
+  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed, DefaultValuedAttr<I64Attr, "0">:$least);
   let results = (outs Index:$result);
   let hasFolder = 1;
   let assemblyFormat = "$map `(` $operands_ `)` attr-dict";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
 // block over its tiles. And where the tensors of a kernel live.
-#include "ir/tile/Marks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
@@ -138,10 +137,9 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   size_t next = findLaunch(plan_, number).second;
   bool followed = next < plan_.launches.size() && plan_.launches[next].dependent;
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
-  func_ =
-      tile::FuncOp::create(b_, te::getLaunchLoc(cu::unnamed(loc), kernel_, kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
-                           plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types),
-                           b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps);
+  func_ = tile::FuncOp::create(b_, te::getLaunchLoc(cu::unnamed(loc), kernel_, l_.name), symbol, kernel_.getSizes(), plan_.sizeDiv,
+                               plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
+                               sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps);
   func_.setUnit(l_.unit);
   func_.setTarget(plan_.target);
   func_.setFollowed(followed);
@@ -156,8 +154,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   for (const ScheduleFlag &f : kScheduleFlags)
     if (!isLeftOut(f, l_) && !llvm::is_contained(obeyedHere, f.field))
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
-  tile::kKernel.putOn(func_, kernel_.getSymName());
-  tile::kNumber.putOn(func_, number);
+  func_.setKernel(kernel_.getSymName());
+  func_.setNumber(number);
   setBaseLayouts(func_, llvm::map_to_vector(
                             sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
   Block &block = func_.getBody().emplaceBlock();

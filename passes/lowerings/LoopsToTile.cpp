@@ -5,7 +5,6 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
@@ -258,7 +257,7 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
     }
   bool mayBeFewer = !span.empty() || (least && !knownPositive(total, {plan_.sizeDiv, plan_.sizeMax}));
   if (isOften && least)
-    tile::kLeastRounds.putOn(tileCount.getDefiningOp(), least);
+    tileCount.getDefiningOp<tile::ApplyOp>().setLeast(least);
   if (mayBeFewer && !isOften) // tiles are counted on from loop to loop: of an empty span there are none, not fewer
     tileCount = arith::MaxSIOp::create(b_, counted, tileCount, constant(least, loc));
   if (Value holds = set && !least ? resultHolds(*set, dims, k, loc) : Value())

@@ -4,7 +4,6 @@
 
 #include "ir/cu/Marks.h"
 #include "ir/te/ScheduleLoc.h"
-#include "ir/tile/Marks.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/Tables.h"
@@ -209,10 +208,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
     if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
       cu::ProxyFenceOp::create(b_, op->getLoc());
-  } else if (isa<BarrierOp>(op)) {
-    auto sync = cu::SyncOp::create(b_, op->getLoc());
-    if (tile::kStep.isOn(op))
-      cu::kStep.putOn(sync);
+  } else if (auto barrier = dyn_cast<BarrierOp>(op)) {
+    cu::SyncOp::create(b_, op->getLoc(), barrier.getStep());
   } else if (auto dot = dyn_cast<DotOp>(op)) {
     return lowerDotOp(dot);
   } else if (isa<scf::YieldOp>(op)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/AccessSummary.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Strides.h"
@@ -37,11 +37,11 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
     return along;
   };
   // Beside an operand that is streamed nothing else counts.
-  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return kStreamedDims.isOn(ops[ordinal]); });
+  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return !getStreamedDims(ops[ordinal]).empty(); });
   for (auto [n, ordinal] : llvm::enumerate(launch.ops)) {
     Operation *op = ops[ordinal];
     const auto &dims = launch.dims[n];
-    if (streams && !kStreamedDims.isOn(op))
+    if (streams && getStreamedDims(op).empty())
       continue;
     op->walk([&](ReadOp read) {
       if (!isStreamedRead(op, read))

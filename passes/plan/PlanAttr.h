@@ -105,7 +105,7 @@ inline constexpr ScheduleNumber kScheduleNumbers[] = {
     {"tallies", &LaunchPlan::tallies, 0, 32},
     {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
     {"ahead", &LaunchPlan::ahead, 0, 32},
-    {cu::kBesideAttr, &LaunchPlan::beside, 0, cu::kBesideParts - 1},
+    {"beside", &LaunchPlan::beside, 0, cu::kBesideParts - 1},
 };
 inline constexpr ScheduleFlag kScheduleFlags[] = {
     {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
