@@ -7,7 +7,7 @@
 namespace kernelc::cu {
 
 /// What `beside` of a launch and its kernel counts by: its tiles are those of blocks of the one before it, so many of kBesideParts where
-/// there are fewer blocks than tiles.
+/// there are fewer blocks than tiles. (ir/tile/Schedule.td says the most, one less.)
 inline constexpr int64_t kBesideParts = 1024;
 
 } // namespace kernelc::cu

@@ -5,6 +5,7 @@
 
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpBase.td"
+include "ir/tile/Schedule.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -30,6 +31,7 @@ def Tile_Dialect : Dialect {
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = scheduleCpp;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;

@@ -148,11 +148,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   for (const ScheduleNumber &n : kScheduleNumbers)
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
-  bool LaunchPlan::*obeyedHere[] = {&LaunchPlan::descending, &LaunchPlan::lagging,
-                                    &LaunchPlan::backward, // in the order of tiles and rounds
-                                    &LaunchPlan::turned};  // in dots
   for (const ScheduleFlag &f : kScheduleFlags)
-    if (!isLeftOut(f, l_) && !llvm::is_contained(obeyedHere, f.field))
+    if (!isLeftOut(f, l_) && !f.inPlan)
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_.setKernel(kernel_.getSymName());
   func_.setNumber(number);
