@@ -156,9 +156,8 @@ Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, String
     affine.push_back({e, false});
   DomainParts parts = prepare(reduce->conditions, reduce->ops[0], named, std::move(affine));
   auto type = tensorType(extentsOf(outer), storageType(element));
-  auto op = te::ReduceOp::create(builder, location(reduce->loc, name), type, te::CombinerAttr::get(builder.getContext(), reduce->combiner),
-                                 namesOf(domain), builder.getI64IntegerAttr(outer.size()), AffineMapAttr::get(sizesMap(extentsOf(domain))),
-                                 conditionSet(parts.affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
+  auto op = te::ReduceOp::create(builder, location(reduce->loc, name), type, reduce->combiner, namesOf(domain), outer.size(),
+                                 sizesMap(extentsOf(domain)), conditionSet(parts.affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
                                  name.empty() ? StringAttr() : builder.getStringAttr(name));
   Block *block = openBody(op.getBody(), domain);
   RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);

@@ -2,7 +2,6 @@
 // Reductions by reducers of the program, as te.fold. See Emit.h.
 #include "frontend/Emit.h"
 #include "frontend/ScalarProgram.h"
-#include "ir/te/Marks.h"
 
 using namespace mlir;
 
@@ -44,7 +43,7 @@ te::FoldOp KernelEmitter::emitFold(Node *reduce, ArrayRef<IndexVar *> outer, Str
                                laws.isMonoid() && laws.commutative, reduce->scanned && reduce->isReverse,
                                builder.getStringAttr(name.empty() ? form.def->name : name));
   if (!reduce->lawText.empty())
-    te::kLawText.putOn(op, reduce->lawText);
+    op.setLawText(reduce->lawText);
   Block *block = openBody(op.getElement(), domain);
   RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);
   SmallVector<Value> values;

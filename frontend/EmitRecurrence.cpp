@@ -2,8 +2,6 @@
 // Recurrences whose points have an order, as te.recurrence. See Emit.h and Order.cpp.
 #include "frontend/Emit.h"
 
-#include "ir/te/Marks.h"
-
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -122,8 +120,8 @@ void KernelEmitter::emitRecurrence(const CoreStatement &s) {
                                      builder.getArrayAttr(ranges),
                                      AffineMapAttr::get(AffineMap::get(points.size(), kernel.sizes.size(), subs, builder.getContext())),
                                      AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                     !s.whole && !init && (s.completed || !s.conditions.empty()), unsigned(reduces.size()));
-  te::kLawText.putOn(op, sequenceText(s, order));
+                                     !s.whole && !init && (s.completed || !s.conditions.empty()), /*own_launch=*/false,
+                                     /*point_by_point=*/false, /*behind_parts=*/false, sequenceText(s, order), unsigned(reduces.size()));
   // The dims, what reductions come to, and the tensor itself as far as it is defined.
   auto open = [&](Region &region, ArrayRef<IndexVar *> domain, ArrayRef<Node *> values) {
     Block *block = openBody(region, domain);

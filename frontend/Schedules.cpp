@@ -8,7 +8,6 @@
 #include "frontend/Schedules.h"
 
 #include "frontend/Parser.h"
-#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "support/Target.h"
 #include "support/TargetNames.h"
@@ -129,7 +128,7 @@ Attribute valueOf(const ScheduleEntry &e, Builder &b, Diagnostics &diags) {
 bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics &diags) {
   Builder b(module.getContext());
   unsigned before = diags.numErrors();
-  llvm::MapVector<Operation *, std::pair<SmallVector<Attribute>, SmallVector<NamedAttribute>>> found;
+  llvm::MapVector<te::KernelOp, std::pair<SmallVector<Attribute>, SmallVector<NamedAttribute>>> found;
   for (const Definition &d : ast.definitions) {
     if (d.kind != Definition::Schedule || d.isBroken)
       continue;
@@ -197,8 +196,8 @@ bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics 
     // (of two schedules of one launch, for other targets, messages point at the first)
     llvm::StringSet<> seen;
     llvm::erase_if(places, [&](NamedAttribute a) { return !seen.insert(a.getName().getValue()).second; });
-    te::kSchedule.putOn(kernel, b.getArrayAttr(records));
-    te::kScheduleAt.putOn(kernel, b.getDictionaryAttr(places));
+    kernel.setScheduleAttr(b.getArrayAttr(records));
+    kernel.setScheduleAtAttr(b.getDictionaryAttr(places));
   }
   return diags.numErrors() == before;
 }

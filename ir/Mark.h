@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Marks: what a pass leaves on an op for later ones, beside the attributes that the op itself declares. Each is one constant in its
-// dialect's table (ir/te/Marks.h, ir/tile/Marks.h, ir/cu/Marks.h), which names the ops that may have it and its value; the verifiers of
-// kernels and functions hold all that stands in them against the tables, so that a misspelt or misplaced mark is an error.
+// Marks: what a pass leaves for later ones on ops of other dialects (loops of scf, scalars of arith), which cannot declare it; what passes
+// leave on kernelc's own ops these declare themselves. A mark is an attribute with a dialect's prefix and one constant in that dialect's
+// table (ir/te/Marks.h, ir/tile/Marks.h, ir/cu/Marks.h), which names the ops that may have it and its value; the verifiers of kernels and
+// functions hold all that stands in them against the tables, so that a misspelt or misplaced attribute is an error.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -45,17 +46,6 @@ public:
   void putOn(mlir::Operation *op) const { put(op, mlir::UnitAttr::get(op->getContext())); }
 };
 
-/// One with an attribute of a class.
-template <typename AttrT> class AttrMark : public Mark {
-public:
-  using Mark::Mark;
-  constexpr AttrMark(llvm::StringLiteral name, IsOp mayBeOn, llvm::StringLiteral onWhat, llvm::StringLiteral isWhat)
-      : Mark(name, mayBeOn, onWhat, isAttribute<AttrT>, isWhat) {}
-  void putOn(mlir::Operation *op, AttrT value) const { put(op, value); }
-  /// Null where it is not there.
-  AttrT findOn(mlir::Operation *op) const { return llvm::dyn_cast_or_null<AttrT>(get(op)); }
-};
-
 /// One with a number of 64 bits.
 class NumberMark : public Mark {
 public:
@@ -69,32 +59,6 @@ public:
   static bool isNumber(mlir::Operation *, mlir::Attribute a) {
     auto number = llvm::dyn_cast<mlir::IntegerAttr>(a);
     return number && number.getType().isSignlessInteger(64);
-  }
-};
-
-/// One with words for people, or a name.
-class TextMark : public Mark {
-public:
-  constexpr TextMark(llvm::StringLiteral name, IsOp mayBeOn, llvm::StringLiteral onWhat)
-      : Mark(name, mayBeOn, onWhat, isAttribute<mlir::StringAttr>, "a string") {}
-  void putOn(mlir::Operation *op, const llvm::Twine &text) const { put(op, mlir::StringAttr::get(op->getContext(), text)); }
-  std::optional<llvm::StringRef> findOn(mlir::Operation *op) const {
-    auto text = llvm::dyn_cast_or_null<mlir::StringAttr>(get(op));
-    return text ? std::optional(text.getValue()) : std::nullopt;
-  }
-};
-
-/// One with a list of numbers, of which the table says what they are.
-class NumbersMark : public Mark {
-public:
-  using Mark::Mark;
-  void putOn(mlir::Operation *op, llvm::ArrayRef<int64_t> numbers) const {
-    put(op, mlir::DenseI64ArrayAttr::get(op->getContext(), numbers));
-  }
-  /// None where it is not there.
-  llvm::ArrayRef<int64_t> findOn(mlir::Operation *op) const {
-    auto numbers = llvm::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(get(op));
-    return numbers ? numbers.asArrayRef() : llvm::ArrayRef<int64_t>();
   }
 };
 

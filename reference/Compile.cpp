@@ -2,7 +2,6 @@
 #include "reference/Compile.h"
 
 #include "absl/strings/str_cat.h"
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -145,7 +144,7 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
     return copy.status();
   auto kernel = cast<te::KernelOp>((*copy)->getBody()->front());
   if (sums == Sums::InF32)
-    te::kSumsInF32.putOn(kernel);
+    kernel.setSumsInF32(true);
   expandCascades(kernel);
   expandFolds(kernel);
   inlineComputes(kernel);

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/te/Factors.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -186,14 +186,14 @@ SumUnit sumUnit(te::ReduceOp op) {
     bits.push_back(narrowest(factor->get()));
   llvm::sort(bits);
   // What is added are the parts, whose magnitudes together exceed those of the products by some 4 u.
-  if (llvm::any_of(op.getBlock(), [](Operation &o) { return te::kRoundsHighPart.isOn(&o); })) {
+  if (llvm::any_of(op.getBlock(), [](Operation &o) { return te::isHighPart(&o); })) {
     bool isTf32 = llvm::any_of(op.getBlock(), llvm::IsaPred<te::RoundOp>);
     int64_t kept = te::accumulatesFast(te::getKernel(op)) ? std::numeric_limits<int64_t>::max() / 2
                    : isTf32                               ? te::kMostInUnitTf32
                                                           : te::kMostInUnit;
     return {.step = 0x1.1p-24, .inParts = true, .kept = kept};
   }
-  if (te::kSumsInF32.isOn(te::getKernel(op)))
+  if (te::getKernel(op).getSumsInF32())
     return {0x1p-24};
   if (bits.size() >= 2 && bits[1] <= 8)
     return {0x1p-23, true, te::accumulatesFast(te::getKernel(op))};

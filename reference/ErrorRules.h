@@ -29,7 +29,7 @@ Value unknownIf(Builder &b, Value uncertain, Scalar r);
 /// Infinity where s has any error; of a value whose emitted type is `type`.
 Value unknownError(Builder &b, Scalar s, Type type);
 
-/// Rounding s to the program's float type `to`; `highPart`: see te::kRoundsHighPart.
+/// Rounding s to the program's float type `to`; `highPart`: see te.round.
 Value roundingError(Builder &b, Scalar s, Type to, bool highPart = false);
 /// Of the integer that the float s truncates to.
 Value integerCastError(Builder &b, Scalar s, bool toUnsigned);

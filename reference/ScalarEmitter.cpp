@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
@@ -195,7 +195,7 @@ absl::StatusOr<Scalar> ScalarEmitter::emitRound(te::RoundOp op) {
   if (!env.isF64())
     s.v = te::buildRoundToTf32(b, b.getLoc(), s.v);
   else if (env.withError())
-    s.e = roundingError(b, s, op.getTo(), te::kRoundsHighPart.isOn(op));
+    s.e = roundingError(b, s, op.getTo(), te::isHighPart(op));
   return s;
 }
 
@@ -243,7 +243,7 @@ std::optional<Scalar> ScalarEmitter::emitCast(Operation *op, const Scalar &in) {
     return std::nullopt;
   Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return castFloat(in, from, to, false, te::kRoundsHighPart.isOn(op), isStored(op));
+    return castFloat(in, from, to, false, te::isHighPart(op), isStored(op));
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
     return toInteger(in, from, to, isa<arith::FPToUIOp>(op));
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))

@@ -18,7 +18,6 @@
 #include "driver/jit/PlanChoice.h"
 #include "driver/jit/Session.h"
 #include "driver/jit/TuningStore.h"
-#include "ir/te/Marks.h"
 #include "ir/te/Te.h"
 #include "runtime/DiskCache.h"
 #include "runtime/Nvrtc.h"
@@ -206,7 +205,7 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
         fn(op);
   };
   absl::Status attached = program.withModule([&](mlir::ModuleOp module) {
-    eachOp(module, [&](te::KernelOp op) { own = te::kSchedule.findOn(op); });
+    eachOp(module, [&](te::KernelOp op) { own = op.getScheduleAttr(); });
     return attachSchedules(module, tuned->schedule, "tuned schedule", kernel.name);
   });
   absl::Status status = attached.ok() ? compile() : attached;
@@ -216,7 +215,7 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
   }
   remarks.push_back(noLongerHolds(kernel, options.target, status));
   absl::Status restored = program.withModule([&](mlir::ModuleOp module) {
-    eachOp(module, [&](te::KernelOp op) { own ? te::kSchedule.putOn(op, own) : te::kSchedule.removeFrom(op); });
+    eachOp(module, [&](te::KernelOp op) { op.setScheduleAttr(own); });
     return absl::OkStatus();
   });
   return restored.ok() ? compile() : restored;

@@ -12,7 +12,6 @@
 #include "driver/compile/SizeExprOf.h"
 #include "driver/compile/SourceLocOf.h"
 #include "driver/compile/TextHeader.h"
-#include "ir/cu/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Diagnostics.h"
@@ -151,8 +150,8 @@ SizeExpr gridOf(cu::KernelOp k) {
     if (cluster > 1) // of more blocks than multiprocessors too
       atOnce = SizeExpr::binary(SizeTerm::Max, atOnce, SizeExpr(1));
     grid = SizeExpr::binary(SizeTerm::Min, grid, atOnce);
-    if (std::optional<int64_t> records = cu::kRecords.findOn(k)) // each has a block (cu-join)
-      grid = SizeExpr::binary(SizeTerm::Max, grid, SizeExpr(*records));
+    if (k.getRecords()) // each has a block (cu-join)
+      grid = SizeExpr::binary(SizeTerm::Max, grid, SizeExpr(k.getRecords()));
   }
   return cluster > 1 ? grid * SizeExpr(cluster) : grid;
 }

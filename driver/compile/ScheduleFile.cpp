@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "driver/compile/Quote.h"
-#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/Te.h"
 #include "mlir/IR/Builders.h"
@@ -125,8 +124,8 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
     if (!found)
       return absl::NotFoundError(
           wrongAt({firstOf[name], "kernel"}, absl::StrCat("there is no kernel '", name, "'; the program has ", namesOfKernels(module))));
-    te::kSchedule.putOn(found, b.getArrayAttr(list)); // in place of the text's own
-    te::kScheduleAt.removeFrom(found);
+    found.setScheduleAttr(b.getArrayAttr(list)); // in place of the text's own
+    found.removeScheduleAtAttr();
   }
   return absl::OkStatus();
 }

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "driver/compile/Compiler.h"
 #include "driver/jit/VariantSet.h"
-#include "ir/te/Marks.h"
 #include "ir/te/Te.h"
 
 using namespace mlir;
@@ -17,7 +16,7 @@ namespace {
 /// The targets that the records of `kernel` are for; "" stands for any.
 std::set<std::string> targetsOf(te::KernelOp kernel) {
   std::set<std::string> targets;
-  if (ArrayAttr records = te::kSchedule.findOn(kernel))
+  if (ArrayAttr records = kernel.getScheduleAttr())
     for (Attribute a : records)
       if (auto record = dyn_cast<DictionaryAttr>(a)) {
         auto target = record.getAs<StringAttr>("target");

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/ScheduleFile.h"
-#include "ir/te/Marks.h"
 #include "ir/te/Te.h"
 #include "support/ArtifactJson.h"
 #include "support/TensorLayout.h"
@@ -238,7 +237,7 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   absl::Status s = program_->withModule(
       [&](mlir::ModuleOp module) -> absl::Status {
         auto own = llvm::find_if(module.getOps<te::KernelOp>(), [&](te::KernelOp k) { return k.getSymName() == signature_.name; });
-        bool isScheduled = own != module.getOps<te::KernelOp>().end() && te::kSchedule.isOn(*own); // the text's word counts
+        bool isScheduled = own != module.getOps<te::KernelOp>().end() && (*own).getScheduleAttr(); // the text's word counts
         if (!tuned || isScheduled)
           return addVariant(module, options, kernel);
         mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone(); // the schedule is this variant's alone

@@ -5,7 +5,6 @@
 
 #include "driver/compile/PlanKernel.h"
 #include "driver/jit/JitKernelImpl.h"
-#include "ir/te/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/Schedule.h"
 #include "llvm/Support/MathExtras.h"
@@ -36,7 +35,7 @@ absl::StatusOr<Planned> plan(JitKernel &kernel, const std::string &target, absl:
     if (!planned.ok())
       return planned.status();
     te::KernelOp op = planned->kernel;
-    te::kSchedule.removeFrom(op); // two records that say the same make one program
+    op.removeScheduleAttr(); // two records that say the same make one program
     te::SizeFacts facts{planned->plan.sizeDiv, planned->plan.sizeMax};
     for (const te::LaunchPlan &l : planned->plan.launches) {
       LaunchRecord r{l.name, l.unit, {}, {}, {}};

@@ -5,8 +5,6 @@
 #include <random>
 #include <set>
 
-#include "ir/te/Marks.h"
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "passes/index/Strides.h"
@@ -51,7 +49,8 @@ std::set<int64_t> findTiles(ModuleOp module) {
   for (Operation &op : *module.getBody()) {
     if (auto func = dyn_cast<tile::FuncOp>(op))
       add(func.getTilesAttr());
-    DictionaryAttr plan = te::kPlan.findOn(&op);
+    auto kernel = dyn_cast<te::KernelOp>(op);
+    DictionaryAttr plan = kernel ? kernel.getPlanAttr() : DictionaryAttr();
     auto launches = plan ? plan.getAs<ArrayAttr>("launches") : ArrayAttr();
     for (Attribute l : launches ? launches.getValue() : llvm::ArrayRef<Attribute>())
       if (auto launch = dyn_cast<DictionaryAttr>(l))
@@ -84,10 +83,10 @@ std::vector<SizeFact> findSizeFacts(ModuleOp module, te::KernelOp kernel, llvm::
       for (auto [i, n] : llvm::enumerate(list.asArrayRef()))
         bounds(i, n);
   };
-  if (DictionaryAttr plan = te::kPlan.findOn(kernel))
+  if (DictionaryAttr plan = kernel.getPlanAttr())
     both(plan.get("size_div"), plan.get("size_max"));
   for (auto func : module.getOps<tile::FuncOp>())
-    if (tile::kKernel.findOn(func) == kernel.getSymName())
+    if (func.getKernel() == kernel.getSymName())
       both(func.getSizeDivAttr(), func.getSizeMaxAttr());
   return facts;
 }

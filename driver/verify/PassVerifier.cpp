@@ -6,8 +6,6 @@
 #include "driver/compile/PrintVariant.h"
 #include "driver/verify/HostValues.h"
 #include "ir/cu/Cu.h"
-#include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,13 +22,14 @@ const char *describe(VerifyTrial::Inputs inputs) {
                                                 : "with integers modulo 2^32: ";
 }
 
-/// Whether a tile function or cu kernel is a launch of `kernel`.
-bool isLaunchOf(mlir::Operation *op, const std::string &kernel) {
-  std::optional<llvm::StringRef> name = isa<tile::FuncOp>(op) ? tile::kKernel.findOn(op) : cu::kKernel.findOn(op);
-  return !name || *name == kernel;
-}
-
 } // namespace
+
+bool isLaunchOf(mlir::Operation *op, const std::string &kernel) {
+  auto func = dyn_cast<tile::FuncOp>(op);
+  auto launch = dyn_cast<cu::KernelOp>(op);
+  llvm::StringRef name = func ? func.getKernel() : launch ? launch.getKernel() : llvm::StringRef();
+  return name.empty() || name == kernel;
+}
 
 class AfterEachPass : public mlir::PassInstrumentation {
 public:

@@ -31,6 +31,9 @@ absl::StatusOr<VerifyCall> makeVerifyCall(const Kernel &signature, std::vector<i
 /// "M=5, N=7".
 std::string describeSizes(const Kernel &signature, const std::vector<int64_t> &sizes);
 
+/// Whether `op`, a tile function or a cu kernel, is a launch of `kernel`, or does not say of which.
+bool isLaunchOf(mlir::Operation *op, const std::string &kernel);
+
 /// What was run when a pass changed the meaning.
 struct PassFailure {
   mlir::OwningOpRef<mlir::ModuleOp> before; ///< the module; not the one at fault where it was wrong before any pass

@@ -3,8 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "driver/verify/AwkwardSizes.h"
-#include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Iterators.h"
@@ -173,9 +171,8 @@ private:
 bool keepOnly(ModuleOp module, const std::string &kernel) {
   bool te = true;
   for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
-    std::optional<StringRef> of = isa<tile::FuncOp>(op) ? tile::kKernel.findOn(&op) : cu::kKernel.findOn(&op);
     auto source = dyn_cast<te::KernelOp>(op);
-    if ((source && source.getSymName() != kernel) || (of && *of != kernel))
+    if ((source && source.getSymName() != kernel) || !isLaunchOf(&op, kernel))
       op.erase();
     else
       te &= bool(source);

@@ -4,14 +4,10 @@
 
 #include <cstdint>
 
-#include "llvm/ADT/StringRef.h"
-
 namespace kernelc::cu {
 
-/// On a kernel: its tiles are those of blocks of the kernel before it, so many of kBesideParts where there are fewer blocks than tiles.
-inline constexpr llvm::StringLiteral kBesideAttr = "beside";
+/// What `beside` of a launch and its kernel counts by: its tiles are those of blocks of the one before it, so many of kBesideParts where
+/// there are fewer blocks than tiles. (ir/tile/Schedule.td says the most, one less.)
 inline constexpr int64_t kBesideParts = 1024;
-/// On a kernel of several: how many, each of which has a block at least.
-inline constexpr llvm::StringLiteral kRecordsAttr = "records";
 
 } // namespace kernelc::cu

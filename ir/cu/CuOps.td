@@ -26,6 +26,9 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     `grid` (`()[sizes] -> (n)`) is the number of tiles: of blocks, unless `persistent`
     launches no more than `min_blocks` per multiprocessor. `index_bits` is how wide an
     `index` is, 32 or 64, where it is not marked `cu.narrow` (`cu-narrow` decides both).
+    `kernel` is that of the program of which this is a launch. With `beside` its tiles are those of other
+    blocks of the kernel before it (ir/cu/Beside.h), until `cu-join` has made one of both, which says by
+    `records` of how many it is.
 
     Constraints:
     - [C1] `arg_sources` has a dictionary per argument; that of a size, an index, names one of the kernel's as `size`, and may have a
@@ -43,7 +46,8 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
     AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
     DefaultValuedAttr<I64Attr, "1">:$min_blocks, DefaultValuedAttr<I64Attr, "1">:$cluster,
     DefaultValuedAttr<StrAttr, "\"\"">:$schedule, DefaultValuedAttr<BoolAttr, "false">:$persistent,
-    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target, DefaultValuedAttr<I64Attr, "64">:$index_bits);
+    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target, DefaultValuedAttr<I64Attr, "64">:$index_bits,
+    DefaultValuedStrAttr<StrAttr, "">:$kernel, DefaultValuedAttr<I64Attr, "0">:$beside, DefaultValuedAttr<I64Attr, "0">:$records);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -148,8 +152,10 @@ def Cu_SyncOp : Cu_Op<"sync"> {
   let summary = "all threads that come here together meet: __syncthreads()";
   let description = [{
     In the code of a role: the threads of that role. `cu-barriers` makes a
-    `cu.named_sync` of those before anything is printed.
+    `cu.named_sync` of those before anything is printed. `step`: between the steps of a
+    recurrence (tile.barrier), so that `cu-barriers` leaves it.
   }];
+  let arguments = (ins UnitAttr:$step);
   let assemblyFormat = "attr-dict";
 }
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The marks of cu (ir/Mark.h): what passes leave on loops and index arithmetic, for later ones and for the text; and what a kernel has of
-// its launch beside what it declares.
+// The marks of cu (ir/Mark.h): what passes leave on loops and index arithmetic, for later ones and for the text.
 #pragma once
 
 #include "ir/Mark.h"
-#include "ir/cu/Beside.h"
 #include "ir/cu/Cu.h"
 
 namespace kernelc::cu {
@@ -47,21 +45,9 @@ inline constexpr NumberMark kMost{"cu.most", isIndexOp, "what gives one index"};
 /// An index that the program computes, and no tensor's size bounds. `cu-widen` takes it away.
 inline constexpr UnitMark kComputed{"cu.computed", isIndexOp, "what gives one index"};
 
-/// What te says of a rounding (te::kRoundsHighPart); it stays on it.
-inline constexpr UnitMark kRoundsHighPart{"high_part", isOp<mlir::arith::TruncFOp, mlir::arith::ExtFOp>, "roundings"};
+/// What te says of a rounding (ir/te/Marks.h); it stays on it.
+inline constexpr UnitMark kHighPart{"te.high_part", isOp<mlir::arith::TruncFOp, mlir::arith::ExtFOp>, "roundings of arith"};
 
-/// A barrier between the steps of a recurrence: what they tell each other lies in memory, so that cu-barriers must not take it away.
-inline constexpr UnitMark kStep{"step", isOp<SyncOp>, "barriers"};
-
-/// The kernel of the program of which this is a launch.
-inline constexpr TextMark kKernel{"kernel", isOp<KernelOp>, "kernels"};
-
-/// Its tiles are those of other blocks of the kernel before it (Beside.h), until cu-join has made one of both, which says of how many it
-/// is.
-inline constexpr NumberMark kBeside{kBesideAttr, isOp<KernelOp>, "kernels"};
-inline constexpr NumberMark kRecords{kRecordsAttr, isOp<KernelOp>, "kernels"};
-
-inline constexpr const Mark *kMarks[] = {&kUnroll,         &kTiles, &kNarrow, &kMost,   &kComputed,
-                                         &kRoundsHighPart, &kStep,  &kKernel, &kBeside, &kRecords};
+inline constexpr const Mark *kMarks[] = {&kUnroll, &kTiles, &kNarrow, &kMost, &kComputed, &kHighPart};
 
 } // namespace kernelc::cu

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Faults.h"
 
-#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -19,13 +18,13 @@ void setFaults(KernelOp kernel, ArrayRef<Fault> faults) {
                              b.getNamedAttr("extents", AffineMapAttr::get(f.extents))}));
   }
   if (entries.empty())
-    kFaults.removeFrom(kernel);
+    kernel.removeFaultsAttr();
   else
-    kFaults.putOn(kernel, b.getArrayAttr(entries));
+    kernel.setFaultsAttr(b.getArrayAttr(entries));
 }
 
 bool hasValidFaults(KernelOp kernel) {
-  ArrayAttr entries = kFaults.findOn(kernel);
+  ArrayAttr entries = kernel.getFaultsAttr();
   return !entries || llvm::all_of(entries, [](Attribute entry) {
     auto fault = dyn_cast<DictionaryAttr>(entry);
     if (!fault || !fault.getAs<LocationAttr>("at") || !fault.getAs<StringAttr>("what"))
@@ -39,7 +38,7 @@ bool hasValidFaults(KernelOp kernel) {
 
 SmallVector<Fault> getFaults(KernelOp kernel) {
   SmallVector<Fault> faults;
-  if (ArrayAttr all = kFaults.findOn(kernel))
+  if (ArrayAttr all = kernel.getFaultsAttr())
     for (auto entry : all.getAsRange<DictionaryAttr>()) {
       Fault f{Location(entry.getAs<LocationAttr>("at")),
               entry.getAs<StringAttr>("what").str(),

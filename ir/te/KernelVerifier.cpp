@@ -87,21 +87,21 @@ LogicalResult verifyParameters(KernelOp kernel) {
     return kernel.emitOpError() << "[C8] '" << name << "' must have one entry for each of the " << shapes.size()
                                 << " parameters: strides over the sizes or unit, and bytes that are a power of two up to 16";
   };
-  if (ArrayAttr list = kParamStrides.findOn(kernel)) {
+  if (ArrayAttr list = kernel.getParamStridesAttr()) {
     if (list.size() != shapes.size())
-      return wrong(kParamStrides.name);
+      return wrong("param_strides");
     for (auto [entry, shape] : llvm::zip(list, shapes)) {
       auto map = dyn_cast<AffineMapAttr>(entry);
       if (!map ? !isa<UnitAttr>(entry)
                : map.getValue().getNumDims() || map.getValue().getNumSymbols() != kernel.getNumSizes() ||
                      map.getValue().getNumResults() != shape.getNumResults())
-        return wrong(kParamStrides.name);
+        return wrong("param_strides");
     }
   }
-  if (DenseI64ArrayAttr list = kParamAlignment.findOn(kernel))
+  if (DenseI64ArrayAttr list = kernel.getParamAlignmentAttr())
     if (list.size() != int64_t(shapes.size()) ||
         !llvm::all_of(list.asArrayRef(), [](int64_t bytes) { return bytes >= 1 && bytes <= 16 && llvm::isPowerOf2_64(bytes); }))
-      return wrong(kParamAlignment.name);
+      return wrong("param_alignment");
   return success();
 }
 

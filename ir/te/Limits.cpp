@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Limits.h"
 
-#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -15,16 +14,16 @@ void addLimit(KernelOp kernel, const Limit &limit) {
       b.getDictionaryAttr({b.getNamedAttr("count", AffineMapAttr::get(map)), b.getNamedAttr("below", b.getI64IntegerAttr(limit.below)),
                            b.getNamedAttr("what", b.getStringAttr(limit.what))});
   SmallVector<Attribute> all;
-  if (ArrayAttr known = kLimits.findOn(kernel))
+  if (ArrayAttr known = kernel.getLimitsAttr())
     all.assign(known.begin(), known.end());
   if (!llvm::is_contained(all, entry))
     all.push_back(entry);
-  kLimits.putOn(kernel, b.getArrayAttr(all));
+  kernel.setLimitsAttr(b.getArrayAttr(all));
 }
 
 SmallVector<Limit> getLimits(KernelOp kernel) {
   SmallVector<Limit> limits;
-  if (ArrayAttr all = kLimits.findOn(kernel))
+  if (ArrayAttr all = kernel.getLimitsAttr())
     for (auto entry : all.getAsRange<DictionaryAttr>())
       limits.push_back({entry.getAs<AffineMapAttr>("count").getValue().getResult(0), entry.getAs<IntegerAttr>("below").getInt(),
                         entry.getAs<StringAttr>("what").str()});

@@ -5,12 +5,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-bool areParallelDims(Operation *op, Attribute dims) {
-  auto list = dyn_cast<DenseI64ArrayAttr>(dims);
-  int64_t parallel = getNumParallel(op);
-  return list && llvm::all_of(list.asArrayRef(), [&](int64_t d) { return d >= 0 && d < parallel; });
-}
-
 LogicalResult verifyMarks(Operation *op) { return kernelc::verifyMarks(op, {kMarks}, "ir/te/Marks.h"); }
 
 } // namespace kernelc::te

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/te/Precision.h"
 
-#include "ir/te/Marks.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -18,14 +17,14 @@ void setPrecision(KernelOp kernel, const PrecisionPolicy &policy) {
   if (policy.tolerance != 0)
     entries.push_back(b.getNamedAttr("tolerance", b.getF64FloatAttr(policy.tolerance)));
   if (entries.empty())
-    kPrecision.removeFrom(kernel);
+    kernel.removePrecisionAttr();
   else
-    kPrecision.putOn(kernel, b.getDictionaryAttr(entries));
+    kernel.setPrecisionAttr(b.getDictionaryAttr(entries));
 }
 
 FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
   PrecisionPolicy policy;
-  DictionaryAttr dict = kPrecision.findOn(kernel);
+  DictionaryAttr dict = kernel.getPrecisionAttr();
   if (!dict)
     return policy;
   for (NamedAttribute a : dict) {
@@ -44,14 +43,14 @@ FailureOr<PrecisionPolicy> getPrecision(KernelOp kernel) {
   return policy;
 }
 
-void setAppliedPrecision(KernelOp kernel, StringRef what) { kPrecisionApplied.putOn(kernel, what); }
+void setAppliedPrecision(KernelOp kernel, StringRef what) { kernel.setPrecisionApplied(what); }
 
-StringRef getAppliedPrecision(KernelOp kernel) { return kPrecisionApplied.findOn(kernel).value_or(StringRef()); }
+StringRef getAppliedPrecision(KernelOp kernel) { return kernel.getPrecisionApplied(); }
 
-bool accumulatesFast(KernelOp kernel) { return kFastAccumulate.isOn(kernel); }
-void setAccumulatesFast(KernelOp kernel) { kFastAccumulate.putOn(kernel); }
-bool accumulatesRounded(KernelOp kernel) { return kRoundedAccumulate.isOn(kernel); }
-void setAccumulatesRounded(KernelOp kernel) { kRoundedAccumulate.putOn(kernel); }
+bool accumulatesFast(KernelOp kernel) { return kernel.getFastAccumulate(); }
+void setAccumulatesFast(KernelOp kernel) { kernel.setFastAccumulate(true); }
+bool accumulatesRounded(KernelOp kernel) { return kernel.getRoundedAccumulate(); }
+void setAccumulatesRounded(KernelOp kernel) { kernel.setRoundedAccumulate(true); }
 
 Value buildRoundToTf32(OpBuilder &b, Location loc, Value v) {
   auto like = [&](Type element) -> Type {

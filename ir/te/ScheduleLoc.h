@@ -4,16 +4,14 @@
 // file's text (driver/compile/Diagnostics) points there.
 #pragma once
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Location.h"
+#include "ir/te/Te.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace kernelc::te {
 
 inline constexpr llvm::StringLiteral kScheduleLoc = "schedule";
 
-/// Of a kernel whose text has a schedule: where its parts stand.
-inline constexpr llvm::StringLiteral kSchedulePlaces = "schedule_at";
+/// A key of a kernel's `schedule_at`.
 inline std::string keyOfSchedulePlace(llvm::StringRef launch, llvm::ArrayRef<llvm::StringRef> keys, bool isName) {
   return (llvm::StringRef(isName ? "name " : "value ") + launch + ":" + llvm::join(keys, ".")).str();
 }
@@ -34,7 +32,8 @@ inline mlir::Location getScheduleLoc(mlir::Location at, llvm::StringRef kernel, 
 inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel, llvm::StringRef launch,
                                      llvm::ArrayRef<llvm::StringRef> keys = {}, bool isName = false) {
   mlir::Location at = op->getLoc();
-  auto places = op->getAttrOfType<mlir::DictionaryAttr>(kSchedulePlaces);
+  auto program = mlir::dyn_cast<KernelOp>(op);
+  mlir::DictionaryAttr places = program ? program.getScheduleAtAttr() : mlir::DictionaryAttr();
   for (size_t n = keys.size() + 1; places && n-- > 0;) {
     auto known = places.getAs<mlir::LocationAttr>(keyOfSchedulePlace(launch, keys.take_front(n), isName && n == keys.size() && n));
     if (known) {
@@ -46,9 +45,9 @@ inline mlir::Location getScheduleLoc(mlir::Operation *op, llvm::StringRef kernel
 }
 
 /// Of the function of a launch: `at`, the launch's record, and where that stands in the text, if it does.
-inline mlir::Location getLaunchLoc(mlir::Location at, mlir::Operation *kernel, llvm::StringRef name, llvm::StringRef launch) {
-  mlir::Location own = getScheduleLoc(at, name, launch);
-  auto places = kernel->getAttrOfType<mlir::DictionaryAttr>(kSchedulePlaces);
+inline mlir::Location getLaunchLoc(mlir::Location at, KernelOp kernel, llvm::StringRef launch) {
+  mlir::Location own = getScheduleLoc(at, kernel.getSymName(), launch);
+  mlir::DictionaryAttr places = kernel.getScheduleAtAttr();
   auto place = places ? places.getAs<mlir::LocationAttr>(keyOfSchedulePlace(launch, {}, false)) : mlir::LocationAttr();
   if (!place)
     return own;

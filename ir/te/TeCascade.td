@@ -50,6 +50,7 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     - [C6] `dims`, where given, has a list of parallel dims per component, each dim once. Component k of the element, of the
       rescale and of finalize depends on parallel dims of `dims[k]` only, and on components whose dims are among them;
       the conditions depend on parallel dims that all components have.
+  }] # hintsDoc # [{
 
     ```mlir
     %m, %y = te.cascade ["max", "sum"] ["i", "j"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
@@ -75,8 +76,8 @@ def Te_CascadeOp : Te_DomainOp<"cascade"> {
     } {name = "y"} : tensor<?xf32>, tensor<?xf32>
     ```
   }];
-  let arguments = (ins StrArrayAttr:$kinds, StrArrayAttr:$indices, I64Attr:$parallel, OptionalAttr<ArrayAttr>:$dims,
-    AffineMapAttr:$extents, OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name);
+  let arguments = !con((ins StrArrayAttr:$kinds, StrArrayAttr:$indices, I64Attr:$parallel, OptionalAttr<ArrayAttr>:$dims,
+    AffineMapAttr:$extents, OptionalAttr<IntegerSetAttr>:$condition, OptionalAttr<StrAttr>:$name), hints);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$rescale, SizedRegion<1>:$finalize);
   let hasRegionVerifier = 1;

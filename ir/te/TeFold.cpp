@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Verifier and accessors of te.fold. The labels [C1].. are those of TeFold.td.
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "ir/te/VerifyIndices.h"
@@ -85,7 +86,7 @@ LogicalResult FoldOp::canonicalize(FoldOp op, PatternRewriter &rewriter) {
     return failure();
   auto smaller = FoldOp::create(rewriter, op.getLoc(), types, op.getIndices(), op.getParallel(), op.getExtents(), op.getConditionAttr(),
                                 op.getIdentity(), fields, op.getMonoid(), op.getCommutative(), op.getDescending(), op.getNameAttr());
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  copyHints(op, smaller);
   rewriter.inlineRegionBefore(op.getElement(), smaller.getElement(), smaller.getElement().end());
   rewriter.inlineRegionBefore(op.getCombine(), smaller.getCombine(), smaller.getCombine().end());
   unsigned kept = 0;

@@ -36,6 +36,8 @@ def Te_FoldOp : Te_DomainOp<"fold"> {
     - [C3] `fields` names components, and there is a result for each, with one dim per parallel index.
     - [C4] what is commutative is a monoid.
     - [C5] what is descending is a scan from the end (ir/te/Scan.h).
+  }] # hintsDoc # [{
+    - `law_text`: what the compiler has to say of the laws of its reducer, or of why it runs in sequence.
 
     ```mlir
     %best = te.fold ["i", "k"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> from [0xFF800000 : f32, -1 : i64]
@@ -53,9 +55,10 @@ def Te_FoldOp : Te_DomainOp<"fold"> {
     } {name = "best"} : tensor<?xi64>
     ```
   }];
-  let arguments = (ins StrArrayAttr:$indices, I64Attr:$parallel, AffineMapAttr:$extents,
+  let arguments = !con((ins StrArrayAttr:$indices, I64Attr:$parallel, AffineMapAttr:$extents,
     OptionalAttr<IntegerSetAttr>:$condition, ArrayAttr:$identity, DenseI64ArrayAttr:$fields, UnitAttr:$monoid,
-    UnitAttr:$commutative, UnitAttr:$descending, OptionalAttr<StrAttr>:$name);
+    UnitAttr:$commutative, UnitAttr:$descending, OptionalAttr<StrAttr>:$name), hints,
+    (ins DefaultValuedStrAttr<StrAttr, "">:$law_text));
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$element, SizedRegion<1>:$combine);
   let hasRegionVerifier = 1;

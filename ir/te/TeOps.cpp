@@ -183,6 +183,9 @@ LogicalResult ReduceOp::verifyRegions() {
     return emitOpError() << "[C2] yields " << yielded << " into a tensor of " << element;
   if (!combines(getKind(), yielded))
     return emitOpError() << "[C3] " << stringifyCombiner(getKind()) << " does not reduce " << yielded;
+  for (int64_t d : getStreamed())
+    if (d < 0 || d >= int64_t(getNumParallel()))
+      return emitOpError() << "[C6] has no parallel dim " << d << ", which 'streamed' names";
   return success();
 }
 

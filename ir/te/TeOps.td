@@ -32,6 +32,16 @@ def Te_KernelOp : Te_Op<"kernel", [IsolatedFromAbove, Symbol,
     - `requirements`: an array of integer sets `()[sizes]` that hold at every launch
       (semi-affine ones, `s0 mod s1 == 0`, allowed); `requirement_texts`: their source.
 
+    What else is known of it, where it is:
+
+    - `plan`: what te-plan has decided, and the lowerings obey (passes/plan/PlanAttr.h).
+    - `schedule`: records of the text or of a file; `schedule_at`: where they stand in the text (ir/te/ScheduleLoc.h).
+    - `faults`: where data may be at fault (ir/te/Faults.h); `limits`: counts that a variant keeps below numbers (ir/te/Limits.h).
+    - `param_strides`, `param_alignment`: of a variant whose tensors are not all dense and aligned to 16 bytes.
+    - `precision`: the policy, with contract, accumulate or tolerance; `precision_applied`, `fast_accumulate`,
+      `rounded_accumulate`: what te-precision-cast has made of it (ir/te/Precision.h).
+    - `sums_in_f32`: its sums of f32 are f32 sums, on whatever unit: the oracle's copy has it.
+
     Constraints:
     - [C1] the arrays of one group have one length, equal to the number of block
       arguments (or returned values); `out_alias` may be empty.
@@ -65,7 +75,14 @@ def Te_KernelOp : Te_Op<"kernel", [IsolatedFromAbove, Symbol,
     StrArrayAttr:$out_names, StrArrayAttr:$out_types, AffineMapArrayAttr:$out_shapes,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$out_alias,
     DefaultValuedAttr<ArrayAttr, "{}">:$requirements,
-    DefaultValuedAttr<StrArrayAttr, "{}">:$requirement_texts);
+    DefaultValuedAttr<StrArrayAttr, "{}">:$requirement_texts,
+    DefaultValuedOptionalAttr<DictionaryAttr, "{}">:$plan,
+    DefaultValuedOptionalAttr<ArrayAttr, "{}">:$schedule, DefaultValuedOptionalAttr<DictionaryAttr, "{}">:$schedule_at,
+    DefaultValuedOptionalAttr<ArrayAttr, "{}">:$faults, DefaultValuedOptionalAttr<ArrayAttr, "{}">:$limits,
+    DefaultValuedOptionalAttr<ArrayAttr, "{}">:$param_strides,
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$param_alignment,
+    DefaultValuedOptionalAttr<DictionaryAttr, "{}">:$precision, DefaultValuedOptionalStrAttr<StrAttr, "">:$precision_applied,
+    UnitAttr:$fast_accumulate, UnitAttr:$rounded_accumulate, UnitAttr:$sums_in_f32);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = [{
@@ -100,6 +117,15 @@ class Te_DomainOp<string mnemonic, list<Trait> traits = []>
     (`(dims)[sizes]`) restricts them; `te.yield v where c` restricts by data. The
     region has one `index` argument per dim.
   }];
+  string hintsDoc = [{
+
+    What passes leave for later ones, of any statement (ir/te/Hints.h):
+
+    - `own_launch`: it keeps a launch of its own: what it reads comes from memory, wherever it was made.
+    - `point_by_point`: long straight-line code, of which a thread computes one point at a time.
+    - `behind_parts`: a pointwise statement over many more points than the launch has that merges parts of a reduction for it.
+  }];
+  dag hints = (ins UnitAttr:$own_launch, UnitAttr:$point_by_point, UnitAttr:$behind_parts);
 }
 
 def Te_ComputeOp : Te_DomainOp<"compute"> {
@@ -120,6 +146,7 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
       the result ends (`shape_r - 1 - out_map_r(d) >= 0`) leaves out nothing: the extents may be rounded up.
     - [C4] one value is yielded, of the result's element type.
     - [C5] `init` is an argument of the kernel or what another statement gives, with the result's type and shape.
+  }] # hintsDoc # [{
 
     ```mlir
     %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
@@ -130,10 +157,10 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
     } {name = "y"} : tensor<?xf32>
     ```
   }];
-  let arguments = (ins StrArrayAttr:$indices, AffineMapAttr:$extents,
+  let arguments = !con((ins StrArrayAttr:$indices, AffineMapAttr:$extents,
     OptionalAttr<IntegerSetAttr>:$condition, Optional<AnyRankedTensor>:$init,
     OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
-    OptionalAttr<StrAttr>:$name, UnitAttr:$partial);
+    OptionalAttr<StrAttr>:$name, UnitAttr:$partial), hints);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
@@ -176,6 +203,17 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
       arg reductions of floats a type that has infinities.
     - [C4] one value is yielded.
     - [C5] `init` as in te.compute.
+    - [C6] `streamed` names parallel dims.
+  }] # hintsDoc # [{
+    - `segmented`: data bounds its last index, for each result, to a segment that is short as a rule; `all_exist`: and
+      its other conditions, if any, hold at all points of the segments, so that what is read there lies inside.
+    - `in_tile`: it reduces what one tile of a product has.
+    - `walks`: it walks a product's results, which are made once more for others who read them.
+    - `in_set`: a set's reader, once te-chain-products has found that the set pays.
+    - `no_sibling`: a product that shares no launch with another one: why, as no tile holds both, or two launches take less time.
+    - `streamed`: a sum of products that is no contraction although it looks like one, because it reads one of its operands
+      once (te-thin-products): the parallel dims that the other operand alone has.
+    - `precision`: what a precision policy did to it, in words.
 
     ```mlir
     %s = te.reduce sum ["i", "k"] parallel 1 extents affine_map<()[s0, s1] -> (s0, s1)> {
@@ -185,11 +223,14 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
     } {name = "s"} : tensor<?xf32>
     ```
   }];
-  let arguments = (ins Te_Combiner:$kind, StrArrayAttr:$indices, I64Attr:$parallel,
+  let arguments = !con((ins Te_Combiner:$kind, StrArrayAttr:$indices, I64Attr:$parallel,
     AffineMapAttr:$extents, OptionalAttr<IntegerSetAttr>:$condition,
     Optional<AnyRankedTensor>:$init,
     OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
-    OptionalAttr<StrAttr>:$name);
+    OptionalAttr<StrAttr>:$name), hints, (ins
+    UnitAttr:$segmented, UnitAttr:$all_exist, UnitAttr:$in_tile, UnitAttr:$walks, UnitAttr:$in_set,
+    DefaultValuedStrAttr<StrAttr, "">:$no_sibling, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$streamed,
+    DefaultValuedStrAttr<StrAttr, "">:$precision));
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
@@ -304,6 +345,10 @@ def Te_RoundOp : Te_Op<"round", [Pure, SameOperandsAndResultType]> {
     (8 bits of exponent, 10 of fraction). For bf16 and f16 this is spelled
     `arith.truncf` and `arith.extf`.
 
+    `high_part`: it rounds a factor a to its high part h where the rest a - h is rounded and multiplied, too: over the sum of
+    h·h', h·l' and l·h' the factors are off by the square of the type's unit roundoff u, not by u. The bounds of `check`
+    count it so. (Roundings of arith have it as a mark: ir/te/Marks.h.)
+
     Constraints:
     - [C1] `to` is tf32 and the input an f32.
 
@@ -311,7 +356,7 @@ def Te_RoundOp : Te_Op<"round", [Pure, SameOperandsAndResultType]> {
     %r = te.round %v to tf32 : f32
     ```
   }];
-  let arguments = (ins AnyFloat:$input, TypeAttr:$to);
+  let arguments = (ins AnyFloat:$input, TypeAttr:$to, UnitAttr:$high_part);
   let results = (outs AnyFloat:$result);
   let hasVerifier = 1;
   let hasFolder = 1;

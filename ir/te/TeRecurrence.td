@@ -29,6 +29,8 @@ def Te_RecurrenceOp : Te_DomainOp<"recurrence"> {
     - [C4] the body yields one value of the result's element type, without a condition; a term one of the type that its ⊕
       reduces.
     - [C5] the arguments behind the dims are as said above.
+  }] # hintsDoc # [{
+    - `law_text`: what the compiler has to say of why it runs in sequence.
 
     ```mlir
     %x = te.recurrence ["i", "j"] parallel 1 free 0 extents affine_map<()[s0] -> (s0, s0)> kinds ["sum"] counts [1]
@@ -46,10 +48,11 @@ def Te_RecurrenceOp : Te_DomainOp<"recurrence"> {
     } {name = "x"} : tensor<?xf32>
     ```
   }];
-  let arguments = (ins StrArrayAttr:$indices, I64Attr:$parallel, I64Attr:$free, AffineMapAttr:$extents,
+  let arguments = !con((ins StrArrayAttr:$indices, I64Attr:$parallel, I64Attr:$free, AffineMapAttr:$extents,
     OptionalAttr<IntegerSetAttr>:$condition, Optional<AnyRankedTensor>:$init, StrArrayAttr:$kinds,
     DenseI64ArrayAttr:$counts, ArrayAttr:$ranges, OptionalAttr<AffineMapAttr>:$out_map,
-    OptionalAttr<AffineMapAttr>:$shape, OptionalAttr<StrAttr>:$name, UnitAttr:$partial);
+    OptionalAttr<AffineMapAttr>:$shape, OptionalAttr<StrAttr>:$name, UnitAttr:$partial), hints,
+    (ins DefaultValuedStrAttr<StrAttr, "">:$law_text));
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body, VariadicRegion<SizedRegion<1>>:$terms);
   let hasRegionVerifier = 1;

@@ -32,6 +32,7 @@ def Te_ScatterOp : Te_DomainOp<"scatter"> {
     - [C4] all kinds but `unique` have an `init`: an argument of the kernel or what another statement gives, with the
       result's type and `shape`.
     - [C5] `shape` gives the result's dims over the sizes.
+  }] # hintsDoc # [{
 
     ```mlir
     %h = te.scatter sum ["n"] extents affine_map<()[s0] -> (s0)> init %zero : tensor<256xi32> {
@@ -44,9 +45,9 @@ def Te_ScatterOp : Te_DomainOp<"scatter"> {
     } {name = "h", shape = affine_map<()[s0] -> (256)>} : tensor<256xi32>
     ```
   }];
-  let arguments = (ins OptionalAttr<Te_Combiner>:$kind, StrArrayAttr:$indices, AffineMapAttr:$extents,
+  let arguments = !con((ins OptionalAttr<Te_Combiner>:$kind, StrArrayAttr:$indices, AffineMapAttr:$extents,
     OptionalAttr<IntegerSetAttr>:$condition, Optional<AnyRankedTensor>:$init, AffineMapAttr:$shape,
-    OptionalAttr<StrAttr>:$name, UnitAttr:$guarded, UnitAttr:$any_order);
+    OptionalAttr<StrAttr>:$name, UnitAttr:$guarded, UnitAttr:$any_order), hints);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;

@@ -104,22 +104,6 @@ SmallVector<Operation *> getDomainOps(KernelOp kernel) {
   return ops;
 }
 
-namespace {
-template <typename F> auto onDomainOp(Operation *op, F f) {
-  if (auto compute = dyn_cast<ComputeOp>(op))
-    return f(compute);
-  if (auto cascade = dyn_cast<CascadeOp>(op))
-    return f(cascade);
-  if (auto fold = dyn_cast<FoldOp>(op))
-    return f(fold);
-  if (auto recurrence = dyn_cast<RecurrenceOp>(op))
-    return f(recurrence);
-  if (auto scatter = dyn_cast<ScatterOp>(op))
-    return f(scatter);
-  return f(cast<ReduceOp>(op));
-}
-} // namespace
-
 AffineMap getExtents(Operation *op) {
   return onDomainOp(op, [](auto o) { return o.getExtents(); });
 }

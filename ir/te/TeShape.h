@@ -36,6 +36,21 @@ llvm::SmallVector<unsigned> getResultDims(mlir::Value result);
 /// The domain ops of a kernel in order; a plan names them by their numbers here.
 llvm::SmallVector<mlir::Operation *> getDomainOps(KernelOp kernel);
 
+/// What `f` gives for a domain op as an op of its own kind.
+template <typename F> auto onDomainOp(mlir::Operation *op, F f) {
+  if (auto compute = mlir::dyn_cast<ComputeOp>(op))
+    return f(compute);
+  if (auto cascade = mlir::dyn_cast<CascadeOp>(op))
+    return f(cascade);
+  if (auto fold = mlir::dyn_cast<FoldOp>(op))
+    return f(fold);
+  if (auto recurrence = mlir::dyn_cast<RecurrenceOp>(op))
+    return f(recurrence);
+  if (auto scatter = mlir::dyn_cast<ScatterOp>(op))
+    return f(scatter);
+  return f(mlir::cast<ReduceOp>(op));
+}
+
 /// What all domain ops have.
 mlir::AffineMap getExtents(mlir::Operation *domainOp);
 unsigned getNumParallel(mlir::Operation *domainOp);

@@ -19,22 +19,6 @@ namespace {
 constexpr int64_t kMostPoints = int64_t(1) << 31; ///< of a tile
 constexpr int64_t kMostSlots = 1024, kMostInSlot = 1 << 20, kMostFillers = 1024;
 
-/// A number of the schedule and what it may be (schedule files have the same ranges: te/PlanAttr.h).
-struct Number {
-  StringLiteral name;
-  uint64_t (FuncOp::*value)();
-  int64_t least, most;
-};
-constexpr Number kNumbers[] = {
-    {"warps", &FuncOp::getWarps, 1, 32},          {"producer_warps", &FuncOp::getProducerWarps, 0, 4},
-    {"stages", &FuncOp::getStages, 1, 64},        {"raster", &FuncOp::getRaster, 1, 1 << 16},
-    {"min_blocks", &FuncOp::getMinBlocks, 1, 32}, {"cluster", &FuncOp::getCluster, 1, 16},
-    {"part", &FuncOp::getPart, 16, 256},          {"pingpong", &FuncOp::getPingpong, 1, 3},
-    {"promote", &FuncOp::getPromote, 0, 1 << 16}, {"clamp", &FuncOp::getClamp, 0, 64},
-    {"in_flight", &FuncOp::getInFlight, 1, 4},    {"tallies", &FuncOp::getTallies, 0, 32},
-    {"ahead", &FuncOp::getAhead, 0, 32},
-};
-
 bool isElement(Type t) { return t.isIndex() || (t.isIntOrFloat() && t.getIntOrFloatBitWidth() <= 64); }
 
 /// The product of positive numbers, or -1 where one is not positive or the product is more than `most`.
@@ -112,9 +96,9 @@ private:
   }
 
   LogicalResult checkSchedule() { // [C5]
-    for (const Number &n : kNumbers)
-      if (int64_t value = (func_.*n.value)(); value < n.least || value > n.most)
-        return func_.emitOpError() << "[C5] '" << n.name << "' is " << n.least << " to " << n.most << ", not " << value;
+    for (const ScheduleNumber &n : kScheduleNumbers)
+      if (int64_t value = func_->getAttrOfType<IntegerAttr>(n.key).getInt(); value < n.least || value > n.most)
+        return func_.emitOpError() << "[C5] '" << n.key << "' is " << n.least << " to " << n.most << ", not " << value;
     if (int64_t warps = func_.getConsumerWarps() + int64_t(func_.getProducerWarps()); warps > 32)
       return func_.emitOpError() << "[C5] has " << warps << " warps; a block has 32";
     if (!findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size())))
@@ -124,7 +108,7 @@ private:
 
   LogicalResult checkBaseLayouts() { // [C6]
     size_t args = func_.getBlock().getNumArguments();
-    if (ArrayAttr list = kArgStrides.findOn(func_)) {
+    if (ArrayAttr list = func_.getArgStrides(); !list.empty()) {
       bool ok = list.size() == args;
       for (size_t i = 0; ok && i < args; ++i) {
         auto map = dyn_cast<AffineMapAttr>(list[i]);
@@ -133,9 +117,9 @@ private:
       if (!ok)
         return func_.emitOpError() << "[C6] arg_strides must have 'unit', or a map from the sizes to a stride per dim, for each argument";
     }
-    if (DenseI64ArrayAttr list = kArgAlignment.findOn(func_)) {
+    if (ArrayRef<int64_t> list = func_.getArgAlignment(); !list.empty()) {
       auto isAlignment = [](int64_t bytes) { return bytes >= 1 && bytes <= 16 && (bytes & (bytes - 1)) == 0; };
-      if (list.size() != int64_t(args) || !llvm::all_of(list.asArrayRef(), isAlignment))
+      if (list.size() != args || !llvm::all_of(list, isAlignment))
         return func_.emitOpError() << "[C6] arg_alignment must have 1, 2, 4, 8 or 16 bytes for each argument";
     }
     return success();

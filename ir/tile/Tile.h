@@ -4,12 +4,11 @@
 
 #include "ir/te/Te.h"
 #include "ir/tile/Layout.h"
+#include "ir/tile/Schedule.h"
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "support/Unit.h"
-
-#include "ir/tile/TileDialect.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.h.inc"

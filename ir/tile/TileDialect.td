@@ -5,6 +5,7 @@
 
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpBase.td"
+include "ir/tile/Schedule.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -31,6 +32,7 @@ def Tile_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = scheduleCpp;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;

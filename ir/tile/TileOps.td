@@ -49,7 +49,7 @@ def Tile_UnitAttr : Attr<CPred<"::llvm::isa<::mlir::StringAttr>($_self) && "
 
 def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread block";
-  let description = [{
+  let description = !strconcat([{
     One launch. Block arguments are memrefs (tensors of the kernel and workspaces)
     and scalars. `arg_shapes` gives each tensor's dims over the sizes, `sources`
     what the argument is: a parameter number ≥ 0 of the kernel (inputs first, then
@@ -57,43 +57,23 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
 
     - `indices`, `extents` (`()[sizes] -> ..`), `tiles`: the launch's index space.
     - `grid_dims`: the indices mapped to the grid, slowest first; the grid has
-      ∏ ceil(extent / tile) blocks. `raster` > 1 walks the last two grid dims
-      of several tiles in groups of that many of the first of them.
-    - `warps`: warps of a block; `min_blocks`: how many blocks a multiprocessor should hold.
-    - `stages`: slots of the rings that feed dots; `fill_late`: the copy of a later
-      tile starts behind the product of this one, not before it.
+      ∏ ceil(extent / tile) blocks.
     - `unit`: what multiplies, simt, mma or wgmma (support/Unit.h).
-    - `persistent`: no more blocks run than fit the device; each walks several tiles. `rotate`: in each
-      round every block takes the place that the next block had in the round before, so that slow tiles at
-      regular distances do not all meet the same blocks.
-      `paired`: a block's tiles come in pairs along `cluster_index`, one from the end and one from the start: where a tile's work
-      grows along it, each block has the same. Program ids along it count pairs.
-    - `held`: what the first products of a walk take of rows is loaded to registers before its loop, and the slot is free at once.
-    - `peel`: a loop whose last tile may reach beyond the extent runs its full tiles first, without masks.
-      `clamp`: a load in a loop reads points before the extent in place of points beyond it, without a
-      mask, if these become no result and a thread has at most so many of them (vectors of them) along an
-      index.
-    - `dependent`: the launch starts while the one before it still runs, and waits for the end of that one
-      before anything else; with `waits_last`, before its own end, because it shares no memory with any
-      launch before it. `followed`: a dependent launch may start once all blocks of this one have.
-    - `producer_warps`: warps beside those, that only fill rings; 0 without roles.
-    - `producer_registers` > 0: their threads keep so many registers, and those of the other warps get the rest.
-    - `pingpong` > 1: the consumer is so many teams of `warps` warps, which take the block's
-      tiles in turns, so that one's epilogue runs beside another's product.
-    - `promote` > 0: after at most so many products, sums move from the matrix unit's accumulators to others.
-    - `in_flight` > 1: a warpgroup has so many of these products in flight at a time, each in accumulators of its own.
-    - `tallies` > 0: a block combines what it scatters in so many copies of the result in shared memory first.
-    - `ahead` > 1: a loop that walks rounds in order asks for what so many of them read while as many before them are worked in.
-    - `part`: columns of a product's result that go through shared memory at a time.
-    - `cluster` > 1: so many blocks, neighbours along index `cluster_index` of the grid, share what
-      they load; program ids along it count clusters. If the index is not on the grid, the blocks share
-      it out: block r takes tiles r, r + cluster, r + 2 cluster, .., and a reduction over it meets in
-      `tile.cluster_reduce`.
+    - `cluster_index`: an index of the grid, along which clusters lie and pairs of tiles, or that the blocks of a cluster share out.
+    - `waits_last`: what a `dependent` launch may do; `followed`: a dependent launch may start once all blocks of this one have.
+
+    What the launch's record says (ir/tile/Schedule.td):
+
+}], scheduleDoc, [{
+
+    What is known beside:
+
     - `arg_strides`, `arg_alignment` (where not all tensors are dense and aligned to 16
       bytes): per argument its strides in elements, `()[sizes] -> (strides)`, or `unit`
       for a dense one, and the bytes that its address is a multiple of. Strides that a
       launch brings are sizes behind those of the kernel.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
+    - `kernel`: that of the program of which it is a launch; `number`: the launch's place in the plan (look-back's zeros have none).
 
     Constraints:
     - [C1] there is one name, type, shape and source per argument, a scalar or a plain memref; a shape goes from the sizes to one
@@ -117,34 +97,21 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       orders up to 32 teams. They are made by their ops, and a copy signals a channel of its ring's slots.
     - [C12] `tile.roles` is at the top level of the function, at most once; roles are whole warpgroups, with a producer warp for each producer.
     - [C13] control flow is `scf.for`, counting by an index, and `scf.if`.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
+  }]);
+  let arguments = !con((ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
     DenseI64ArrayAttr:$size_div, DenseI64ArrayAttr:$size_max,
     StrArrayAttr:$arg_names, StrArrayAttr:$arg_types, AffineMapArrayAttr:$arg_shapes,
     DenseI64ArrayAttr:$sources,
     StrArrayAttr:$indices, AffineMapAttr:$extents, DenseI64ArrayAttr:$tiles,
-    DenseI64ArrayAttr:$grid_dims, I64Attr:$warps,
-    DefaultValuedAttr<I64Attr, "1">:$raster,
-    DefaultValuedAttr<I64Attr, "1">:$min_blocks,
-    DefaultValuedAttr<I64Attr, "1">:$stages,
-    DefaultValuedAttr<BoolAttr, "false">:$fill_late,
+    DenseI64ArrayAttr:$grid_dims, I64Attr:$warps), scheduleNumberAttrs, scheduleFlagAttrs, (ins
     DefaultValuedAttr<Tile_UnitAttr, "::kernelc::Unit::Simt">:$unit,
-    DefaultValuedAttr<I64Attr, "0">:$producer_warps,
-    DefaultValuedAttr<I64Attr, "1">:$pingpong,
-    DefaultValuedAttr<I64Attr, "0">:$promote,
-    DefaultValuedAttr<I64Attr, "1">:$in_flight,
-    DefaultValuedAttr<I64Attr, "0">:$tallies,
-    DefaultValuedAttr<I64Attr, "0">:$producer_registers,
-    DefaultValuedAttr<I64Attr, "0">:$ahead,
-    DefaultValuedAttr<I64Attr, "64">:$part,
-    DefaultValuedAttr<BoolAttr, "false">:$persistent, DefaultValuedAttr<BoolAttr, "false">:$rotate,
-    DefaultValuedAttr<BoolAttr, "false">:$paired, DefaultValuedAttr<BoolAttr, "false">:$held,
-    DefaultValuedAttr<BoolAttr, "false">:$peel, DefaultValuedAttr<I64Attr, "0">:$clamp,
-    DefaultValuedAttr<BoolAttr, "false">:$dependent,
     DefaultValuedAttr<BoolAttr, "false">:$waits_last,
     DefaultValuedAttr<BoolAttr, "false">:$followed,
-    DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "0">:$cluster_index,
-    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target);
+    DefaultValuedAttr<I64Attr, "0">:$cluster_index,
+    DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target,
+    DefaultValuedStrAttr<StrAttr, "">:$kernel, DefaultValuedAttr<I64Attr, "-1">:$number,
+    DefaultValuedOptionalAttr<ArrayAttr, "{}">:$arg_strides,
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$arg_alignment));
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -189,8 +156,9 @@ def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
   let summary = "an affine map of index values and the sizes";
   let description = [{
     `computed`: the program uses or compares the value itself, so that no tensor's size bounds it.
+    `least`: of what counts a loop's rounds, where it is more than a sum of sizes, how many there are at least (0: not known).
   }];
-  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed);
+  let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed, DefaultValuedAttr<I64Attr, "0">:$least);
   let results = (outs Index:$result);
   let hasFolder = 1;
   let assemblyFormat = "$map `(` $operands_ `)` attr-dict";

@@ -167,6 +167,11 @@ def Tile_AsyncWaitOp : Tile_Op<"async_wait"> {
 }
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "a barrier of the block, behind which all its writes to shared memory are seen";
+  let description = [{
+    `step`: it stands between the steps of a recurrence: what they tell each other lies in memory, so that no pass may take it
+    away.
+  }];
+  let arguments = (ins UnitAttr:$step);
   let assemblyFormat = "attr-dict";
 }
 

@@ -4,7 +4,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include "ir/te/Factors.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
@@ -17,10 +17,8 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-ArrayRef<int64_t> getThinDims(Operation *op) { return kStreamedDims.findOn(op); }
-
 bool isStreamedRead(Operation *op, ReadOp read) {
-  ArrayRef<int64_t> thin = getThinDims(op);
+  ArrayRef<int64_t> thin = getStreamedDims(op);
   if (thin.empty())
     return true;
   llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
@@ -351,7 +349,7 @@ std::optional<Contraction> findProduct(const Summation &sum) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getInit() || reduce.getOutMap() || kStreamedDims.isOn(reduce) || findScan(reduce))
+  if (reduce.getInit() || reduce.getOutMap() || !getStreamedDims(reduce).empty() || findScan(reduce))
     return std::nullopt;
   return findProduct(reduce);
 }

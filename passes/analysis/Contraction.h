@@ -76,8 +76,6 @@ struct Summation {
   llvm::BitVector own; ///< the parallel dims that the result has
 };
 
-/// The dims of kStreamedDims (ir/te/Marks.h); none for other statements.
-llvm::ArrayRef<int64_t> getThinDims(mlir::Operation *op);
 /// Whether `read`, in the body of `op`, is of the operand that a streamed sum reads once, or of all of them in other statements.
 bool isStreamedRead(mlir::Operation *op, ReadOp read);
 
@@ -95,7 +93,7 @@ llvm::BitVector findSupport(mlir::Value value, unsigned numDims);
 /// over k, times b). Each constraint of its condition must concern one factor's
 /// indices only, or parallel ones only; of conditions on data those are taken that are the same throughout blocks of
 /// at least 8 points along some row, column and reduced index, or that bound one factor's indices by data. None is one that streams an
-/// operand (kStreamedDims).
+/// operand (`streamed`).
 std::optional<Contraction> findContraction(ReduceOp reduce);
 /// The same of component `component`, whose factors may use what earlier components have come to (`exp(s[i, j] - max[i]) * v[j, d]`).
 std::optional<Contraction> findContraction(CascadeOp cascade, unsigned component);

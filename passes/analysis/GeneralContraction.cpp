@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reductions that have the shape of a product, with another term or another combiner.
 #include "ir/te/Combiners.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "llvm/ADT/SetVector.h"
@@ -80,7 +80,7 @@ private:
 std::optional<Contraction> findGeneralContraction(ReduceOp reduce) {
   if (std::optional<Contraction> product = findContraction(reduce))
     return product;
-  if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || kStreamedDims.isOn(reduce) || reduce.getCondition() ||
+  if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || !getStreamedDims(reduce).empty() || reduce.getCondition() ||
       reduce.getYield().getCondition())
     return std::nullopt;
   Contraction c;

@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "ir/cu/Marks.h"
 #include "passes/Passes.h"
 #include "passes/cu/Access.h"
 #include "llvm/ADT/SetOperations.h"
@@ -289,7 +288,7 @@ private:
   void dropRedundant() {
     std::map<int, SmallVector<cu::SyncOp>> barriers; // by depth, in program order
     kernel_.walk([&](cu::SyncOp sync) {
-      if (cu::kStep.isOn(sync))
+      if (sync.getStep())
         return;
       int depth = 0;
       for (Operation *op = sync->getParentOp(); op != kernel_; op = op->getParentOp())

@@ -13,9 +13,6 @@ namespace kernelc {
 
 namespace {
 
-/// The share that a kernel has of the blocks of the one before it; nothing of one that stands alone.
-std::optional<int64_t> findShare(cu::KernelOp kernel) { return cu::kBeside.findOn(kernel); }
-
 class Joiner {
 public:
   explicit Joiner(ArrayRef<cu::KernelOp> parts) : parts_(parts), first_(parts.front()), b_(first_) {}
@@ -82,9 +79,8 @@ private:
     kernel_.setCluster(first_.getCluster());
     kernel_.setTarget(first_.getTarget());
     kernel_.setIndexBits(first_.getIndexBits());
-    if (std::optional<StringRef> of = cu::kKernel.findOn(first_))
-      cu::kKernel.putOn(kernel_, *of);
-    cu::kRecords.putOn(kernel_, int64_t(parts_.size()));
+    kernel_.setKernelAttr(first_.getKernelAttr());
+    kernel_.setRecords(parts_.size());
     Block &block = kernel_.getBody().emplaceBlock();
     SmallVector<Attribute> sources;
     auto argumentFor = [&](Attribute source, Type type, Location loc) {
@@ -142,7 +138,7 @@ private:
     Value isEach = arith::CmpIOp::create(b_, named("block_a_tile"), arith::CmpIPredicate::eq, blocks, all);
     SmallVector<Value> own(parts_.size());
     for (size_t n = 1; n < parts_.size(); ++n) {
-      Value share = arith::MulIOp::create(b_, loc, blocks, number(*findShare(parts_[n])));
+      Value share = arith::MulIOp::create(b_, loc, blocks, number(parts_[n].getBeside()));
       share = arith::DivSIOp::create(b_, named("share"), share, number(cu::kBesideParts));
       share = arith::SelectOp::create(b_, loc, isEach, tiles[n], arith::MinSIOp::create(b_, loc, share, tiles[n]));
       // Those that are still to come have one each.
@@ -180,12 +176,11 @@ struct CuJoinPass : impl::CuJoinBase<CuJoinPass> {
   void runOnOperation() override {
     std::vector<SmallVector<cu::KernelOp>> launches;
     for (auto kernel : getOperation().getOps<cu::KernelOp>()) {
-      std::optional<int64_t> share = findShare(kernel);
-      if (share && launches.empty()) {
+      if (kernel.getBeside() && launches.empty()) {
         kernel.emitOpError() << "stands beside a kernel before it, and there is none";
         return signalPassFailure();
       }
-      if (share)
+      if (kernel.getBeside())
         launches.back().push_back(kernel);
       else
         launches.push_back({kernel});

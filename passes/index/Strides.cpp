@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/index/Strides.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 
@@ -83,8 +82,8 @@ SmallVector<StrideSize> addStrides(KernelOp kernel, ArrayRef<ParamGuard> guards)
         list[next++] = b.getAffineSymbolExpr(before + n);
     strides.push_back(AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())));
   }
-  kParamStrides.putOn(kernel, b.getArrayAttr(strides));
-  kParamAlignment.putOn(kernel, b.getDenseI64ArrayAttr(alignment));
+  kernel.setParamStridesAttr(b.getArrayAttr(strides));
+  kernel.setParamAlignmentAttr(b.getDenseI64ArrayAttr(alignment));
   return added;
 }
 
@@ -106,7 +105,7 @@ int64_t findParam(Value tensor) {
 }
 
 AffineMap getParamStrides(KernelOp kernel, int64_t param) {
-  ArrayAttr list = kParamStrides.findOn(kernel);
+  ArrayAttr list = kernel.getParamStridesAttr();
   if (!list || param < 0)
     return {};
   auto map = dyn_cast<AffineMapAttr>(list[param]);
@@ -117,17 +116,17 @@ void setBytesStrides(KernelOp kernel, int64_t param, bool rows) {
   AffineMap strides = getParamStrides(kernel, param);
   if (!strides)
     return;
-  SmallVector<Attribute> list(kParamStrides.findOn(kernel).getValue());
+  SmallVector<Attribute> list(kernel.getParamStridesAttr().getValue());
   SmallVector<AffineExpr> halved;
   for (AffineExpr s : strides.getResults())
     halved.push_back(isa<AffineConstantExpr>(s) ? s : s.floorDiv(2));
   Builder b(kernel.getContext());
   list[param] = rows ? Attribute(AffineMapAttr::get(AffineMap::get(0, strides.getNumSymbols(), halved, b.getContext()))) : b.getUnitAttr();
-  kParamStrides.putOn(kernel, b.getArrayAttr(list));
+  kernel.setParamStridesAttr(b.getArrayAttr(list));
 }
 
 int64_t getParamAlignment(KernelOp kernel, int64_t param) {
-  DenseI64ArrayAttr list = kParamAlignment.findOn(kernel);
+  DenseI64ArrayAttr list = kernel.getParamAlignmentAttr();
   return list && param >= 0 ? list[param] : 16;
 }
 

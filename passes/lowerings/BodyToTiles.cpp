@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/BodyToTiles.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -124,7 +123,7 @@ static void collectCompared(Operation *op, Value condition, llvm::BitVector &dim
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (read.getBounds() != te::BoundsMode::InBounds && read.getBounds() != te::BoundsMode::Assume)
     return false;
-  if (te::kAllExist.isOn(op_))
+  if (auto reduce = dyn_cast<te::ReduceOp>(op_); reduce && reduce.getAllExist())
     return false;
   AffineMap extents = te::getExtents(op_);
   unsigned n = extents.getNumResults(), symbols = extents.getNumSymbols();

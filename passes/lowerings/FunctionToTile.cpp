@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile.func of a launch: its arguments, where a block's tile starts, the loop of a
 // block over its tiles. And where the tensors of a kernel live.
-#include "ir/tile/Marks.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/lowerings/LaunchEmitter.h"
 
@@ -115,7 +114,7 @@ void LaunchEmitter::makeFunction(unsigned number) {
   std::vector<Argument> args = findArguments();
   SmallVector<LookBackTensor> lookBack = lookBackTensors();
   emitZeroes(lookBack);
-  createFunction(args, lookBack, te::getLaunchLoc(cu::unnamed(loc), kernel_, kernel_.getSymName(), l_.name));
+  createFunction(args, lookBack, te::getLaunchLoc(cu::unnamed(loc), kernel_, l_.name));
   describeLaunch(number, !lookBack.empty());
   Block &block = func_.getBody().emplaceBlock();
   for (const Argument &a : args) {
@@ -172,14 +171,11 @@ void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
   for (const ScheduleNumber &n : kScheduleNumbers)
     if (!isLeftOut(n, l_))
       func_->setAttr(n.key, b_.getI64IntegerAttr(l_.*n.field));
-  bool LaunchPlan::*obeyedHere[] = {&LaunchPlan::descending, &LaunchPlan::lagging,
-                                    &LaunchPlan::backward, // in the order of tiles and rounds
-                                    &LaunchPlan::turned};  // in dots
   for (const ScheduleFlag &f : kScheduleFlags)
-    if (!isLeftOut(f, l_) && !llvm::is_contained(obeyedHere, f.field))
+    if (!isLeftOut(f, l_) && !f.inPlan)
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
-  tile::kKernel.putOn(func_, kernel_.getSymName());
-  tile::kNumber.putOn(func_, number);
+  func_.setKernel(kernel_.getSymName());
+  func_.setNumber(number);
 }
 
 void LaunchEmitter::placeTiles(bool looksBack, Location loc) {

@@ -2,7 +2,6 @@
 // The cu.kernel itself: its parameters, grid and schedule line, and where a block's tile lies
 // in the grid.
 #include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/tile/Access.h"
@@ -88,10 +87,8 @@ void FunctionLowering::makeKernel() {
   kernel_.setPersistent(func_.getPersistent());
   kernel_.setCluster(func_.getCluster());
   kernel_.setTarget(func_.getTarget());
-  if (std::optional<StringRef> of = tile::kKernel.findOn(func_))
-    cu::kKernel.putOn(kernel_, *of);
-  if (std::optional<int64_t> share = tile::kBeside.findOn(func_))
-    cu::kBeside.putOn(kernel_, *share);
+  kernel_.setKernelAttr(func_.getKernelAttr());
+  kernel_.setBesideAttr(func_.getBesideAttr());
   kernel_.getBody().emplaceBlock();
   addArguments();
   b_.setInsertionPointToStart(&kernel_.getBlock());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scans along the grid: a block has one tile of a row, and asks those before it what they come to (tile.look_back). Its flags
 // are memory of their own, which a small launch before this one zeroes.
-#include "ir/tile/Marks.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/lowerings/LookBack.h"
 
@@ -80,12 +79,12 @@ void LaunchEmitter::emitZeroes(ArrayRef<LookBackTensor> tensors) {
   std::string symbol = ("kc_" + kernel_.getSymName() + "_" + l_.name + "_words").str();
   while (llvm::any_of(plan_.launches, [&](const LaunchPlan &l) { return StringRef(symbol).ends_with("_" + l.name); }))
     symbol += "_";
-  auto func = tile::FuncOp::create(b_, te::getLaunchLoc(loc, kernel_, kernel_.getSymName(), l_.name), symbol, kernel_.getSizes(),
-                                   plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types),
-                                   b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices), extents, tiles, grid, kWarps);
+  auto func = tile::FuncOp::create(b_, te::getLaunchLoc(loc, kernel_, l_.name), symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax,
+                                   b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources,
+                                   b_.getStrArrayAttr(indices), extents, tiles, grid, kWarps);
   func.setTarget(plan_.target);
   func.setFollowed(l_.dependent);
-  tile::kKernel.putOn(func, kernel_.getSymName());
+  func.setKernel(kernel_.getSymName());
   OpBuilder::InsertionGuard guard(b_);
   Block &block = func.getBody().emplaceBlock();
   b_.setInsertionPointToStart(&block);

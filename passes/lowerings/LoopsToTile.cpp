@@ -5,7 +5,6 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"

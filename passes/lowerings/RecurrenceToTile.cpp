@@ -3,8 +3,6 @@
 // stands before the next one reads it.
 #include "passes/lowerings/LaunchEmitter.h"
 
-#include "ir/tile/Marks.h"
-
 using namespace mlir;
 
 namespace kernelc {
@@ -73,7 +71,7 @@ LogicalResult LaunchEmitter::emitRecurrence(RecurrenceOp op, ArrayRef<int64_t> d
       ok = succeeded(ok) ? definePoints(op, dims, loc) : ok;
       return SmallVector<Value>();
     });
-    tile::kStep.putOn(tile::BarrierOp::create(b_, loc));
+    tile::BarrierOp::create(b_, loc, /*step=*/true);
     return SmallVector<Value>();
   });
   return ok;

@@ -4,7 +4,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -97,7 +97,7 @@ SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dim
 }
 
 Value LaunchEmitter::hasSomeRound(ReduceOp op, ArrayRef<int64_t> loops, Location loc) {
-  if (!kSegmented.isOn(op) || !op.getInit() || loops.size() != 1 || buffers_.sourceOf(op.getInit()) != buffers_.sourceOf(op.getResult()))
+  if (!isSegmented(op) || !op.getInit() || loops.size() != 1 || buffers_.sourceOf(op.getInit()) != buffers_.sourceOf(op.getResult()))
     return {};
   DataSpan span = dataSpans_.lookup(loops[0]);
   return span.begin && span.end ? arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::slt, span.begin, span.end).getResult() : Value();

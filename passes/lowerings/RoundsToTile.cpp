@@ -5,7 +5,6 @@
 
 #include "ir/cu/Cu.h"
 #include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/index/Affine.h"
 
@@ -145,7 +144,7 @@ private:
   /// Tiles are counted on from loop to loop: of an empty span there are none, not fewer; and none of results outside the domain.
   void limitCount(bool isOften, bool mayBeFewer, Location counted) {
     if (isOften && w_.least)
-      tile::kLeastRounds.putOn(tileCount_.getDefiningOp(), w_.least);
+      tileCount_.getDefiningOp<tile::ApplyOp>().setLeast(w_.least);
     if (mayBeFewer && !isOften)
       tileCount_ = arith::MaxSIOp::create(b_, counted, tileCount_, constant(w_.least));
     if (Value holds = w_.set && !w_.least ? e_.resultHolds(*w_.set, w_.dims, w_.k, w_.loc) : Value())

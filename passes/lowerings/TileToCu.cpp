@@ -4,7 +4,6 @@
 
 #include "ir/cu/Marks.h"
 #include "ir/te/ScheduleLoc.h"
-#include "ir/tile/Marks.h"
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/Tables.h"
@@ -199,9 +198,7 @@ void FunctionLowering::lowerWait(AsyncWaitOp op) {
 }
 
 void FunctionLowering::lowerWait(BarrierOp op) {
-  auto sync = cu::SyncOp::create(b_, op.getLoc());
-  if (tile::kStep.isOn(op))
-    cu::kStep.putOn(sync);
+  cu::SyncOp::create(b_, op.getLoc(), op.getStep());
 }
 
 LogicalResult FunctionLowering::copyScalar(Operation *op) {

@@ -3,7 +3,6 @@
 
 #include "ir/te/InternalError.h"
 #include "ir/te/TeShape.h"
-#include "ir/tile/Marks.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -90,9 +89,7 @@ private:
 LogicalResult verifySketches(KernelOp kernel, const KernelPlan &plan, const llvm::DenseMap<Value, int64_t> &source,
                              ArrayRef<tile::FuncOp> functions) {
   for (auto [n, launch] : llvm::enumerate(plan.launches)) {
-    auto isOf = [&, n = n](tile::FuncOp f) {
-      return tile::kKernel.findOn(f) == kernel.getSymName() && tile::kNumber.findOn(f) == int64_t(n);
-    };
+    auto isOf = [&, n = n](tile::FuncOp f) { return f.getKernel() == kernel.getSymName() && int64_t(f.getNumber()) == int64_t(n); };
     if (llvm::count_if(functions, isOf) != 1)
       return emitInternalError(kernel) << "launch '" << launch.name << "' of the plan is not one function [S1]";
     if (failed(SketchVerifier(launch, sketchLaunch(kernel, launch, source), *llvm::find_if(functions, isOf)).run()))

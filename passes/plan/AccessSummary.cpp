@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/AccessSummary.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Strides.h"
@@ -63,11 +63,11 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
   s.byElements.resize(launch.indices.size());
   s.widestAlong.assign(launch.indices.size(), 1);
   // Beside an operand that is streamed nothing else counts.
-  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return kStreamedDims.isOn(ops[ordinal]); });
+  bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return !getStreamedDims(ops[ordinal]).empty(); });
   auto isMade = [&](Operation *producer) { return producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()); };
   for (auto [ordinal, dims] : llvm::zip(launch.ops, launch.dims)) {
     Operation *op = ops[ordinal];
-    if (streams && !kStreamedDims.isOn(op))
+    if (streams && getStreamedDims(op).empty())
       continue;
     op->walk([&, &dims = dims](ReadOp read) {
       if (isStreamedRead(op, read) && !isMade(read.getTensor().getDefiningOp()))

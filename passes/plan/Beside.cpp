@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ir/cu/Beside.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Memories.h"
@@ -184,7 +184,7 @@ private:
   bool multiplies(const LaunchPlan &l) {
     return llvm::any_of(l.ops, [&](int64_t ordinal) {
       auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-      return reduce && (kStreamedDims.isOn(reduce) || findContraction(reduce));
+      return reduce && (!getStreamedDims(reduce).empty() || findContraction(reduce));
     });
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Chain.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/TileCondition.h"
@@ -29,7 +29,7 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   auto reduce = dyn_cast<ReduceOp>(op);
   return form && (form->type.isF16() || form->type.isBF16()) && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() &&
-         c.k.size() == 1 && !(reduce && (reduce.getInit() || reduce.getOutMap())) && !kOwnLaunch.isOn(op) &&
+         c.k.size() == 1 && !(reduce && (reduce.getInit() || reduce.getOutMap())) && !hasOwnLaunch(op) &&
          !mostInAccumulators(getKernel(op), form->type, target);
 }
 
@@ -224,7 +224,7 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   if (!target.chainRate || !isKnown)
     return std::nullopt;
   unsigned parallel = getNumParallel(statement);
-  if (getExtents(statement).getNumResults() != parallel + 1 || kOwnLaunch.isOn(statement) || (reduce && findGeneralContraction(reduce)))
+  if (getExtents(statement).getNumResults() != parallel + 1 || hasOwnLaunch(statement) || (reduce && findGeneralContraction(reduce)))
     return std::nullopt;
   std::optional<std::vector<ProductChain>> products = cascade ? findProducts(cascade, target, facts) : std::vector<ProductChain>();
   if (!products)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/ChainSets.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Chain.h"
@@ -19,7 +19,7 @@ namespace {
 bool isPlain(ReduceOp op, const Contraction &c, const Target &target) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   return form && (form->type.isF16() || form->type.isBF16()) && !c.where && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
-         !op.getInit() && !op.getOutMap() && !kOwnLaunch.isOn(op) && !mostInAccumulators(getKernel(op), form->type, target);
+         !op.getInit() && !op.getOutMap() && !hasOwnLaunch(op) && !mostInAccumulators(getKernel(op), form->type, target);
 }
 
 /// One that slots alone feed, with all of its terms.
@@ -139,7 +139,7 @@ std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const
   if (!target.wgmma || !target.chainRate)
     return sets;
   for (ReduceOp op : kernel.getBlock().getOps<ReduceOp>()) {
-    std::optional<SetReader> reader = unmarked || kInSet.isOn(op) ? findReader(op, target) : std::nullopt;
+    std::optional<SetReader> reader = unmarked || op.getInSet() ? findReader(op, target) : std::nullopt;
     int64_t columns = reader ? knownMax(op.getExtents().getResult(reader->columns().front()), facts) : -1;
     if (columns < 16 || columns > target.costs->chains.mostColumns || columns % 8)
       continue;

@@ -30,7 +30,7 @@ struct ChainSet {
 };
 
 /// The sets of a kernel's products that `target` may run in a launch each: of three products at least, where nobody else reads what a
-/// set's producers make. Of readers that are marked so (kInSet); `unmarked`: of all, and a producer may stand in several sets.
+/// set's producers make. Of readers that are marked so (`in_set`); `unmarked`: of all, and a producer may stand in several sets.
 /// `refused`: readers of sets that no tile holds, and why.
 std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const SizeFacts &facts, bool unmarked = false,
                                     std::vector<std::pair<mlir::Operation *, std::string>> *refused = nullptr);

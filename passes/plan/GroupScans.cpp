@@ -2,7 +2,7 @@
 // Scans' launches, and what joins them.
 #include "passes/plan/Grouper.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "support/TargetCosts.h"
 
@@ -74,7 +74,7 @@ bool Grouper::joinScanSibling(int64_t i, const Scan &scan) {
     if (g.ops.size() >= kMostSiblings || g.isReverse != own.isReverse || g.extents != own.extents ||
         isa<FoldOp>(op) != isa<FoldOp>(ops_[g.ops.front()]) || !llvm::all_of(g.ops, [&](int64_t o) {
           bool readsAlike = readsOf(op).empty() || readsOf(ops_[o]).empty() || readsInCommon(op, ops_[o]); // (a count reads nothing)
-          return findScanOf(ops_[o]) && !kOwnLaunch.isOn(ops_[o]) && readsAlike;
+          return findScanOf(ops_[o]) && !hasOwnLaunch(ops_[o]) && readsAlike;
         }))
       continue;
     g.ops.push_back(i);

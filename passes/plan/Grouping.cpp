@@ -10,7 +10,7 @@
 // that does not own it goes through a workspace.
 #include "passes/plan/Grouper.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
@@ -97,7 +97,7 @@ void Grouper::addIndex(Group &g, Operation *op, unsigned d) {
 
 bool Grouper::tryJoin(int64_t i) {
   Operation *op = ops_[i];
-  if (!isPlain(op) || kOwnLaunch.isOn(op) || kBehindParts.isOn(op))
+  if (!isPlain(op) || hasOwnLaunch(op) || isBehindParts(op))
     return false;
   // Groups whose results op reads; the youngest is the candidate, and no other
   // one may come later than it (it would have to run before).
@@ -145,14 +145,14 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
   unsigned lacking = llvm::count_if(g.whole, [&](int64_t index) { return !llvm::is_contained(map, index); }), found = lacking;
   for (auto [d, index] : llvm::enumerate(map))
     if (index >= 0 && index < int64_t(g.grid)) {
-      if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))) && !kInTile.isOn(op))
+      if (d >= getNumParallel(op) && !(product && fitsTile(getExtents(op).getResult(d))) && !isInTile(op))
         return false;
       ++found;
     }
   bool isSingle = isa<ComputeOp>(op) && map.empty(); // one value of one value
   if ((g.grid == 0 && !isSingle) || (found != g.grid && !(product && isBehindTile(g, op, map))))
     return false;
-  if (!isa<ComputeOp>(op) && !product && !kInTile.isOn(op) && getNumParallel(op) != g.grid)
+  if (!isa<ComputeOp>(op) && !product && !isInTile(op) && getNumParallel(op) != g.grid)
     return false;
   if (product && getExtents(op).getNumResults() != found - lacking)
     return false;
@@ -178,7 +178,7 @@ bool Grouper::joinSibling(int64_t i) {
       continue;
     bool alike = llvm::all_of(g.ops, [&](int64_t o) {
       Operation *other = ops_[o];
-      if (!isPlain(other) || kOwnLaunch.isOn(other))
+      if (!isPlain(other) || hasOwnLaunch(other))
         return false;
       return isa<ComputeOp>(op) ? isa<ComputeOp>(other) : isReduction(other) && readsInCommon(op, other);
     });
@@ -295,7 +295,7 @@ static void nameLaunches(std::vector<LaunchPlan> &launches, ArrayRef<Operation *
     LaunchPlan &l = launches[n];
     Operation *last = ops[l.ops.back()];
     for (int64_t o : llvm::reverse(l.ops))
-      if (!kInTile.isOn(ops[o])) {
+      if (!isInTile(ops[o])) {
         last = ops[o];
         break;
       }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -172,8 +171,8 @@ std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
     return "a scatter is done only when all of its launch is";
   if (isa<ScatterOp>(reader))
     return "a scatter has a launch of its own";
-  if (auto why = kNoSibling.findOn(reader))
-    return why->str();
+  if (auto product = dyn_cast<ReduceOp>(reader); product && !product.getNoSibling().empty())
+    return product.getNoSibling().str();
   auto product = [](Operation *op) {
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && findGeneralContraction(reduce);

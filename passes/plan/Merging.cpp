@@ -5,7 +5,7 @@
 // needs the result, in place of a launch of their own.
 #include "passes/plan/Merging.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -87,7 +87,7 @@ private:
     return l.loops.empty() && llvm::all_of(l.ops, [&](int64_t o) { return isMergeable(ops_[o]); });
   }
   bool isMergeable(Operation *op) {
-    if (kOwnLaunch.isOn(op) || kStreamedDims.isOn(op) || kSegmented.isOn(op) || kPointwise.isOn(op) || kInTile.isOn(op))
+    if (hasOwnLaunch(op) || !getStreamedDims(op).empty() || isSegmented(op) || isPointByPoint(op) || isInTile(op))
       return false;
     auto reduce = dyn_cast<ReduceOp>(op);
     if (reduce)
@@ -295,7 +295,7 @@ private:
       ops_[o]->walk([&](ReadOp read) {
         reads |= llvm::any_of(a.ops, [&](int64_t p) { return !isa<ComputeOp>(ops_[p]) && read.getTensor().getDefiningOp() == ops_[p]; });
       });
-      return reads && kBehindParts.isOn(ops_[o]);
+      return reads && isBehindParts(ops_[o]);
     });
   }
 

@@ -4,7 +4,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Faults.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
@@ -58,11 +58,11 @@ bool Scheduler::schedule(LaunchPlan &l) {
   }
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
     return scheduleScatter(l, scatter), true;
-  if (kPointwise.isOn(ops_[l.ops.front()]))
+  if (isPointByPoint(ops_[l.ops.front()]))
     return schedulePoints(l), true;
   for (int64_t ordinal : l.ops)
-    if (auto text = kLawText.findOn(ops_[ordinal]))
-      remark(ops_[ordinal]) << *text;
+    if (StringRef text = getLawText(ops_[ordinal]); !text.empty())
+      remark(ops_[ordinal]) << text;
   if (auto fold = dyn_cast<FoldOp>(ops_[l.ops.front()]))
     return scheduleFold(l, fold), true;
   if (auto recurrence = dyn_cast<RecurrenceOp>(ops_[l.ops.front()]))
@@ -78,7 +78,7 @@ bool Scheduler::schedule(LaunchPlan &l) {
         uniform_ = uniformTiles(l, *c, l.dims[n]);
         scheduleContraction(l, reduce, *c, l.dims[n]);
         return true;
-      } else if (!kStreamedDims.isOn(reduce) && multipliesPointByPoint(reduce)) {
+      } else if (getStreamedDims(reduce).empty() && multipliesPointByPoint(reduce)) {
         remark(reduce) << "this sum of products runs point by point on CUDA cores: it is no product of two factors that share a "
                           "summed index and each have a parallel index of their own";
       }
@@ -264,9 +264,9 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches, {plan.sizeDiv, plan.sizeMax})) {
-    if (kOwnLaunch.isOn(writer))
+    if (hasOwnLaunch(writer))
       return writer->emitError() << "writes to memory that others, or it itself elsewhere, read as it was; run te-copy-inouts first";
-    kOwnLaunch.putOn(writer);
+    setOwnLaunch(writer);
     return scheduleLaunches(kernel, target, merge, likely, plan);
   }
   Scheduler scheduler(kernel, target, plan, merge, likely);
@@ -275,13 +275,13 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     if (!scheduler.schedule(l)) { // its products in launches of their own
       std::vector<Sibling> siblings = siblingsOf(l, getDomainOps(kernel));
       if (!siblings.empty()) // the others may do without the last of them
-        kNoSibling.putOn(siblings.back().op, scheduler.whyApart());
+        siblings.back().op.setNoSibling(scheduler.whyApart());
       for (int64_t ordinal : siblings.empty() ? ArrayRef<int64_t>(l.ops) : ArrayRef<int64_t>())
-        kOwnLaunch.putOn(getDomainOps(kernel)[ordinal]);
+        setOwnLaunch(getDomainOps(kernel)[ordinal]);
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l)) {
-      kOwnLaunch.putOn(cut->op);
+      setOwnLaunch(cut->op);
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
     if (failed(applySchedule(kernel, plan.target, l)))

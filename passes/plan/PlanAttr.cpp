@@ -4,7 +4,6 @@
 #include "passes/plan/Beside.h"
 #include "passes/plan/Legality.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
@@ -46,12 +45,12 @@ void setPlan(KernelOp kernel, const KernelPlan &plan) {
         fields.push_back(b.getNamedAttr(f.key, b.getBoolAttr(l.*f.field)));
     launches.push_back(b.getDictionaryAttr(fields));
   }
-  kPlan.putOn(kernel, b.getDictionaryAttr({
-                          b.getNamedAttr("target", b.getStringAttr(plan.target)),
-                          b.getNamedAttr("size_div", b.getDenseI64ArrayAttr(plan.sizeDiv)),
-                          b.getNamedAttr("size_max", b.getDenseI64ArrayAttr(plan.sizeMax)),
-                          b.getNamedAttr("launches", b.getArrayAttr(launches)),
-                      }));
+  kernel.setPlanAttr(b.getDictionaryAttr({
+      b.getNamedAttr("target", b.getStringAttr(plan.target)),
+      b.getNamedAttr("size_div", b.getDenseI64ArrayAttr(plan.sizeDiv)),
+      b.getNamedAttr("size_max", b.getDenseI64ArrayAttr(plan.sizeMax)),
+      b.getNamedAttr("launches", b.getArrayAttr(launches)),
+  }));
 }
 
 namespace {
@@ -245,7 +244,7 @@ FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<
 }
 
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {
-  DictionaryAttr dict = kPlan.findOn(kernel);
+  DictionaryAttr dict = kernel.getPlanAttr();
   if (!dict)
     return kernel.emitOpError() << "has no plan; run te-plan first";
   KernelPlan plan;

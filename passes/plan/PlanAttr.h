@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "ir/cu/Beside.h"
 #include "ir/te/Te.h"
+#include "ir/tile/Schedule.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
 #include "support/Unit.h"
 
 namespace kernelc::te {
 
-/// One launch and its schedule record.
-struct LaunchPlan {
+/// One launch and its schedule record, whose fields ir/tile/Schedule.td says.
+struct LaunchPlan : tile::ScheduleRecord {
   std::string name;
   /// Statements: positions among the kernel's domain ops, in order.
   llvm::SmallVector<int64_t> ops;
@@ -34,42 +34,8 @@ struct LaunchPlan {
   /// of all.
   llvm::SmallVector<int64_t> unroll;
   static constexpr int64_t kUnrollAll = -1;
-  int64_t warps = 4;
-  int64_t minBlocks = 1; ///< blocks a multiprocessor should hold; bounds registers
-  int64_t raster = 1;
-  int64_t stages = 1;
   Unit unit = Unit::Simt;
-  bool fillLate = false;     ///< start the next tile behind the product, not before it
-  int64_t producerWarps = 0; ///< warps beside `warps` that only fill rings, by tensor copies
-  bool persistent = false;   ///< a block walks several tiles
-  bool rotate = false;       ///< from round to round of persistent blocks each takes the next one's place among the tiles
-  bool descending = false;   ///< tiles along `clusterIndex` are taken from the last to the first
-  bool paired = false;       ///< a persistent block's tiles along `clusterIndex` come in pairs, one from its end and one from its start
-  bool lagging = false;      ///< what a cascade's terms refer to moves only where they would get large without it
-  bool held = false;         ///< what a walk's first products take of rows stays in registers, and its slot is free at once
-  bool turned = false;       ///< columns of a product take the rows of unit wgmma
-  bool backward = false;     ///< a walk that several products share goes from its last tile to its first
-  bool peel = false;         ///< rounds of a loop that are full go without masks, ahead of the last one
-  int64_t clamp = 0;         ///< a thread with at most so many rows reads the last one in place of those beyond it, if they give no result
-  int64_t cluster = 1;       ///< neighbouring tiles along `clusterIndex` that one cluster of blocks computes
-  int64_t clusterIndex = 0;
-  /// Starts while the launch before it still runs, and waits for it (programmatic dependent launch).
-  bool dependent = false;
-  /// A unit's own accumulators hold the products of one tile of reduced indices, at most this many,
-  /// and are then added to those of the launch; 0: they hold the whole sum.
-  int64_t promote = 0;
-  /// Products that a warpgroup has in flight at a time where each starts from zero and is added to a sum: accumulators for each.
-  /// 0, until the record is complete: two where there is room for them (Scheduler::settle).
-  int64_t inFlight = 0;
-  int64_t pingpong = 1; ///< teams of `warps` warps that take a block's tiles in turns
-  /// That each thread of producer warps keeps, the others get what it gives away; 0: as many as index arithmetic asks for.
-  int64_t producerRegisters = 0;
-  int64_t tallies = 0; ///< copies of a scatter's result that a block combines in shared memory first
-  int64_t ahead = 0;   ///< rounds of a walk (a scan in order) whose loads are made together, while as many before them are worked in
-  int64_t part = 64;   ///< columns of an epilogue that go through shared memory at a time
-  /// Not 0: the tiles are those of other blocks of the launch before it, so many of cu::kBesideParts where there are fewer blocks
-  /// than tiles (Beside.h).
-  int64_t beside = 0;
+  int64_t clusterIndex = 0; ///< along which clusters lie, and pairs of tiles, or that the blocks of a cluster share out
 };
 
 /// The launch index along which the statements of `l` are scans, or are computed from scans: the block walks it from
@@ -79,52 +45,7 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir
 /// Whether `result`, of a statement of `l`, lies in memory: it is returned, gone on from, or read by another launch.
 bool isStored(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);
 
-/// The fields of a schedule record by the keys they have in plans, schedule files and
-/// `tile.func` alike; numbers with the range a schedule may give.
-struct ScheduleNumber {
-  llvm::StringLiteral key;
-  int64_t LaunchPlan::*field;
-  int64_t least, most;
-};
-struct ScheduleFlag {
-  llvm::StringLiteral key;
-  bool LaunchPlan::*field;
-};
-inline constexpr ScheduleNumber kScheduleNumbers[] = {
-    {"warps", &LaunchPlan::warps, 1, 32},
-    {"producer_warps", &LaunchPlan::producerWarps, 0, 4},
-    {"stages", &LaunchPlan::stages, 1, 64},
-    {"raster", &LaunchPlan::raster, 1, 1 << 16},
-    {"min_blocks", &LaunchPlan::minBlocks, 1, 32},
-    {"cluster", &LaunchPlan::cluster, 1, 8},
-    {"part", &LaunchPlan::part, 16, 256},
-    {"pingpong", &LaunchPlan::pingpong, 1, 3},
-    {"promote", &LaunchPlan::promote, 0, 1 << 16},
-    {"clamp", &LaunchPlan::clamp, 0, 64},
-    {"in_flight", &LaunchPlan::inFlight, 1, 4},
-    {"tallies", &LaunchPlan::tallies, 0, 32},
-    {"producer_registers", &LaunchPlan::producerRegisters, 0, 160},
-    {"ahead", &LaunchPlan::ahead, 0, 32},
-    {cu::kBesideAttr, &LaunchPlan::beside, 0, cu::kBesideParts - 1},
-};
-inline constexpr ScheduleFlag kScheduleFlags[] = {
-    {"fill_late", &LaunchPlan::fillLate}, {"persistent", &LaunchPlan::persistent},
-    {"rotate", &LaunchPlan::rotate},      {"dependent", &LaunchPlan::dependent},
-    {"peel", &LaunchPlan::peel},          {"descending", &LaunchPlan::descending},
-    {"paired", &LaunchPlan::paired},      {"lagging", &LaunchPlan::lagging},
-    {"held", &LaunchPlan::held},          {"backward", &LaunchPlan::backward},
-    {"turned", &LaunchPlan::turned},
-};
-
-/// Whether a plan says nothing of a field: few launches have it.
-inline bool isLeftOut(const ScheduleFlag &f, const LaunchPlan &l) {
-  bool LaunchPlan::*few[] = {&LaunchPlan::paired, &LaunchPlan::lagging, &LaunchPlan::held, &LaunchPlan::backward, &LaunchPlan::turned};
-  return llvm::is_contained(few, f.field) && !(l.*f.field);
-}
-inline bool isLeftOut(const ScheduleNumber &n, const LaunchPlan &l) {
-  return llvm::is_contained({&LaunchPlan::tallies, &LaunchPlan::producerRegisters, &LaunchPlan::ahead, &LaunchPlan::beside}, n.field) &&
-         !(l.*n.field);
-}
+using tile::isLeftOut, tile::kScheduleFlags, tile::kScheduleNumbers, tile::ScheduleFlag, tile::ScheduleNumber;
 
 struct KernelPlan {
   std::string target;

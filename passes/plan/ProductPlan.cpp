@@ -2,7 +2,6 @@
 // Tiles, warps and unit of launches with a product: the cost model of contractions on mma.sync and CUDA cores.
 #include "passes/plan/Scheduler.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Strides.h"
@@ -13,10 +12,10 @@ using namespace mlir;
 namespace kernelc::te {
 
 void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
-  if (auto why = kNoSibling.findOn(reduce))
-    remark(reduce) << "this product could share a launch with another one, and has one of its own: " << *why;
-  if (auto note = kPrecisionText.findOn(reduce))
-    remark(reduce) << "precision: " << *note;
+  if (StringRef why = reduce.getNoSibling(); !why.empty())
+    remark(reduce) << "this product could share a launch with another one, and has one of its own: " << why;
+  if (StringRef note = reduce.getPrecision(); !note.empty())
+    remark(reduce) << "precision: " << note;
   else if (target_.mmaBf16 && !c.term && !c.unitType && c.a.getType().isF32())
     remark(reduce) << "this product runs on CUDA cores: its operands are " << narrowestType(c.a) << " and " << narrowestType(c.b)
                    << "; write bf16(..) around them or give a policy, precision(contract = tf32)";

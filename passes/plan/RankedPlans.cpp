@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/RankedPlans.h"
 
-#include "ir/te/Marks.h"
 #include "passes/plan/Schedule.h"
 #include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
@@ -104,7 +103,7 @@ DictionaryAttr recordOf(MLIRContext *context, const LaunchPlan &plan, const Laun
 }
 
 bool isScheduledFromOutside(KernelOp kernel, StringRef target, StringRef name) {
-  ArrayAttr records = kSchedule.findOn(kernel);
+  ArrayAttr records = kernel.getScheduleAttr();
   return records && llvm::any_of(records.getAsRange<DictionaryAttr>(), [&](DictionaryAttr record) {
            auto launch = record.getAs<StringAttr>("launch"), own = record.getAs<StringAttr>("target");
            return launch && launch.getValue() == name && (!own || own.getValue() == target);
@@ -113,10 +112,10 @@ bool isScheduledFromOutside(KernelOp kernel, StringRef target, StringRef name) {
 
 void addRecords(KernelOp kernel, ArrayRef<DictionaryAttr> records) {
   SmallVector<Attribute> all;
-  if (ArrayAttr given = kSchedule.findOn(kernel))
+  if (ArrayAttr given = kernel.getScheduleAttr())
     llvm::append_range(all, given);
   llvm::append_range(all, records);
-  kSchedule.putOn(kernel, ArrayAttr::get(kernel.getContext(), all));
+  kernel.setScheduleAttr(ArrayAttr::get(kernel.getContext(), all));
 }
 
 } // namespace kernelc::te

@@ -2,6 +2,7 @@
 // Tiles and warps of reductions that blocks share the work of: rows, columns, and sums that stream one operand.
 #include "passes/plan/Scheduler.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Strides.h"
@@ -267,7 +268,7 @@ void Scheduler::scheduleColumns(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
 SmallVector<int64_t> Scheduler::thinIndices(const LaunchPlan &l) {
   SmallVector<int64_t> thin;
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
-    for (int64_t d : getThinDims(ops_[ordinal]))
+    for (int64_t d : getStreamedDims(ops_[ordinal]))
       if (!llvm::is_contained(thin, l.dims[n][d]))
         thin.push_back(l.dims[n][d]);
   return thin;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Schedule.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -19,7 +18,7 @@ namespace {
 /// The records of the attribute; null entries for what is no dictionary.
 SmallVector<DictionaryAttr> recordsOf(KernelOp kernel) {
   SmallVector<DictionaryAttr> out;
-  if (ArrayAttr list = kSchedule.findOn(kernel))
+  if (ArrayAttr list = kernel.getScheduleAttr())
     for (Attribute a : list)
       out.push_back(dyn_cast<DictionaryAttr>(a));
   return out;

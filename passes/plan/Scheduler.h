@@ -104,7 +104,7 @@ private:
 
   // ScatterPlan.cpp
   void scheduleScatter(LaunchPlan &l, ScatterOp op);
-  /// Long code for each point (kPointwise): a point a thread.
+  /// Long code for each point (`point_by_point`): a point a thread.
   void schedulePoints(LaunchPlan &l);
 
   // SegmentPlan.cpp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Sharing.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Strides.h"
@@ -65,7 +66,7 @@ std::optional<ColumnBlocks> wholeColumns(Operation *op, const SizeFacts &facts, 
       length *= most;
       continue;
     }
-    if (most > 1 && llvm::is_contained(getThinDims(op), int64_t(d)))
+    if (most > 1 && llvm::is_contained(getStreamedDims(op), int64_t(d)))
       return std::nullopt; // the sums of so many threads take all registers
     results *= most;
     if (d == column->dim)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Siblings.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Chain.h"
@@ -134,7 +134,7 @@ ReduceOp findOnlyRead(Value v, Operation *statement) {
 } // namespace
 
 std::optional<Contraction> findSibling(ReduceOp op, const Target &target, const SizeFacts &facts) {
-  if (!target.wgmma || !target.productRate || op.getInit() || op.getOutMap() || kOwnLaunch.isOn(op) || kNoSibling.isOn(op))
+  if (!target.wgmma || !target.productRate || op.getInit() || op.getOutMap() || hasOwnLaunch(op) || !op.getNoSibling().empty())
     return std::nullopt;
   std::optional<Contraction> c = findContraction(op);
   std::optional<WarpgroupForm> form = c ? findWarpgroupForm(*c) : std::nullopt;

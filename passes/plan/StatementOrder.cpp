@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/StatementOrder.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -15,7 +15,7 @@ namespace {
 /// beside each other.)
 ReduceOp findFree(Operation &op) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || findScan(reduce) || kStreamedDims.isOn(reduce) ||
+  if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || findScan(reduce) || !getStreamedDims(reduce).empty() ||
       findGeneralContraction(reduce))
     return {};
   bool isFree = true;

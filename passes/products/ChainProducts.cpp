@@ -2,7 +2,6 @@
 // te-chain-products: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
@@ -35,7 +34,7 @@ llvm::DenseSet<Operation *> splitSets(KernelOp kernel, const Target &target, con
         together.push_back(&other);
     if (paysAsSets(together, target, facts))
       for (SetReader &r : set.readers)
-        kInSet.putOn(r.op);
+        r.op.setInSet(true);
   }
   for (ChainSet &set : findChainSets(kernel, target, facts)) {
     auto first = llvm::min_element(set.readers, [](SetReader &x, SetReader &y) { return x.op->isBeforeInBlock(y.op); });

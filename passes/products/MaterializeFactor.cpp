@@ -149,7 +149,7 @@ void readCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
   Value wide = ReadOp::create(b, loc, element, copy.getResult(), point, map.isIdentity() ? AffineMapAttr() : AffineMapAttr::get(map),
                               BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
   if (f.factor.getDefiningOp<RoundOp>() || isa<FloatTF32Type>(f.unitType)) // what is a tf32 already stays the same
-    wide = RoundOp::create(b, loc, wide, TypeAttr::get(f.unitType));
+    wide = RoundOp::create(b, loc, wide, f.unitType);
   else if (isa<FloatType>(element))
     wide = arith::ExtFOp::create(b, loc, f.factor.getType(), wide);
   else if (f.isUnsigned)

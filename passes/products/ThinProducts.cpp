@@ -3,7 +3,6 @@
 // has is te-plan's to say.
 #include "passes/Passes.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/UnitOperands.h"
@@ -45,7 +44,7 @@ private:
     if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < target_.costs->streamed.leastThick))
       return;
     SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(byRows ? c.m : c.n);
-    kStreamedDims.putOn(reduce, dims);
+    reduce.setStreamed(dims);
   }
 
   /// Up to how many points a side may have: one leaves a unit nothing to do but wait for memory. CUDA cores stream an

@@ -3,6 +3,7 @@
 // writes the operands down so that they do.
 #include "passes/Passes.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -326,7 +327,7 @@ void Merger::merge(ReduceOp reduce, Windows w) {
   auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices),
                                reduce.getNumParallel(), simplifyAffineMap(AffineMap::get(0, symbols, extents, context)), IntegerSetAttr(),
                                Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
-  made->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
+  copyHints(reduce, made);
   Block &block = made.getBody().emplaceBlock();
   for (size_t d = 0; d < extents.size(); ++d)
     block.addArgument(b.getIndexType(), loc);

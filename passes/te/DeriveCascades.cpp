@@ -3,7 +3,7 @@
 // business, and CascadeWriter writes the op.
 #include "passes/Passes.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -107,7 +107,7 @@ private:
   /// A plain reduction that reads no product's results which would be cut at the product's tiles, or a product that takes them
   /// from registers.
   bool isCandidate(ReduceOp r) {
-    if (r.isArg() || r.getInit() || r.getOutMap() || r.getNumParallel() == r.getNumDims() || kInTile.isOn(r) || !getThinDims(r).empty())
+    if (r.isArg() || r.getInit() || r.getOutMap() || r.getNumParallel() == r.getNumDims() || isInTile(r) || !getStreamedDims(r).empty())
       return false;
     if (findGeneralContraction(r))
       return merge_ == Merge::WhereItPays && findChain(r, target_, facts_, ChainUse::InCascade);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Digits.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -305,7 +306,7 @@ ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits) {
     endWhereIndexEnds(domain, r, dim, digits);
   auto created = ReduceOp::create(b, r.getLoc(), r.getResult().getType(), r.getKind(), b.getArrayAttr(domain.names), r.getParallel(),
                                   domain.extents, domain.where, r.getInit(), r.getOutMapAttr(), r.getShapeAttr(), r.getNameAttr());
-  created->setDiscardableAttrs(r->getDiscardableAttrDictionary());
+  copyHints(r, created);
   BodySplitter(r, dim, digits, /*padsReads=*/false).cloneInto(created.getBody().emplaceBlock());
   r.replaceAllUsesWith(created.getResult());
   r.erase();
@@ -356,7 +357,7 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     auto created = ReduceOp::create(b, loc, wider, reduce.getKind(), b.getArrayAttr(domain.names), reduce.getParallel() + 1, domain.extents,
                                     domain.where, Value(), AffineMapAttr(), AffineMapAttr(), reduce.getNameAttr());
-    created->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
+    copyHints(reduce, created);
     BodySplitter(op, dim, digits, /*padsReads=*/digits.endsEarly).cloneInto(created.getBody().emplaceBlock());
     result = created.getResult();
   } else {
@@ -375,7 +376,7 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
     }
     auto created = ComputeOp::create(b, loc, keepsShape ? type : wider, b.getArrayAttr(domain.names), domain.extents, domain.where, Value(),
                                      outMap, shape, compute.getNameAttr(), false);
-    created->setDiscardableAttrs(compute->getDiscardableAttrDictionary());
+    copyHints(compute, created);
     BodySplitter(op, dim, digits, /*padsReads=*/digits.endsEarly && !keepsShape).cloneInto(created.getBody().emplaceBlock());
     result = created.getResult();
   }

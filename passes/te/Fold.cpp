@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Fold.h"
 
+#include "ir/te/Hints.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/te/Parts.h"
@@ -52,7 +53,7 @@ void splitFold(FoldOp op, int64_t chunk, bool isShorter) {
 
   FoldOp inner = makeFold(b, op, names, sizes, parallel + 1, splitCondition(op, chunk, isShorter), all, partName);
   FoldOp outer = makeFold(b, op, outerNames, outerSizes, parallel, {}, op.getFields(), op.getNameAttr());
-  outer->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  copyHints(op, outer);
   {
     Block &element = inner.getBlock();
     b.setInsertionPointToStart(&element);

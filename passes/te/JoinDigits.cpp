@@ -2,6 +2,7 @@
 // te-join-digits: see Passes.td. Makes one index of two that are summed together over a product's results.
 #include "passes/Passes.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -164,7 +165,7 @@ ReduceOp join(ReduceOp r, Pair p, IntegerSetAttr where, Value before, Value join
   auto created = ReduceOp::create(b, r.getLoc(), type, r.getKind(), b.getArrayAttr(names), r.getParallel() - isResult,
                                   AffineMap::get(0, r.getExtents().getNumSymbols(), extents, b.getContext()), where, r.getInit(),
                                   r.getOutMapAttr(), r.getShapeAttr(), r.getNameAttr());
-  created->setDiscardableAttrs(r->getDiscardableAttrDictionary());
+  copyHints(r, created);
   cloneBody(r, p, before, joined, ofBefore, created.getBody().emplaceBlock());
   return created;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/Parts.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -49,11 +49,11 @@ ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
   }
   StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
   ReduceOp part = make(order, results.size(), partName, where);
-  if (ArrayRef<int64_t> thin = getThinDims(r); !thin.empty()) {
+  if (ArrayRef<int64_t> thin = getStreamedDims(r); !thin.empty()) {
     SmallVector<int64_t> moved;
     for (int64_t d : thin)
       moved.push_back(llvm::find(order, unsigned(d)) - order.begin());
-    kStreamedDims.putOn(part, moved);
+    part.setStreamed(moved);
   }
   IRMapping mapping;
   for (auto [place, d] : llvm::enumerate(order))

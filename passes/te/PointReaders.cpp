@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/PointReaders.h"
 
-#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/Chain.h"
 
@@ -62,7 +61,7 @@ void recomputeForPoints(KernelOp kernel, const Target &target, const SizeFacts &
     Operation *first = *llvm::min_element(points, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     OpBuilder b(first);
     for (Operation *walker : walkers)
-      kWalking.putOn(walker);
+      cast<ReduceOp>(walker).setWalks(true);
     auto own = cast<ReduceOp>(b.clone(*producer));
     producer.getResult().replaceUsesWithIf(own.getResult(), [&](OpOperand &use) { return points.contains(use.getOwner()->getParentOp()); });
     first->emitRemark() << "this product's results are reduced where they are made, and computed once more for what is made of them: that "

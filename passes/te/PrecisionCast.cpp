@@ -3,7 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Factors.h"
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/UnitOperands.h"
@@ -127,7 +127,7 @@ private:
   }
 
   /// For te-plan's remark and for readers of the IR.
-  void explain(ReduceOp reduce, const llvm::Twine &what) { kPrecisionText.putOn(reduce, what); }
+  void explain(ReduceOp reduce, const llvm::Twine &what) { reduce.setPrecision(what.str()); }
 
   void visit(ReduceOp reduce, const Contraction &c) {
     if (!c.a.getType().isF32() || c.unitType)
@@ -187,7 +187,7 @@ private:
       OpBuilder b(use->getOwner());
       Location loc = factor.getLoc();
       if (isa<FloatTF32Type>(type)) {
-        use->set(RoundOp::create(b, loc, factor, TypeAttr::get(type)));
+        use->set(RoundOp::create(b, loc, factor, type));
       } else {
         Value rounded = type.getIntOrFloatBitWidth() == 8 ? Value(ConvertOp::create(b, loc, type, factor, false)) // saturates
                                                           : arith::TruncFOp::create(b, loc, type, factor);
@@ -226,7 +226,7 @@ private:
     Type type = typeOf(narrow, b.getContext());
     bool isTf32 = isa<FloatTF32Type>(type); // numbers of tf32 are f32 in the IR
     auto toNarrow = [&](Value v) -> Value {
-      return isTf32 ? RoundOp::create(b, loc, v, TypeAttr::get(type)).getResult() : arith::TruncFOp::create(b, loc, type, v).getResult();
+      return isTf32 ? RoundOp::create(b, loc, v, type).getResult() : arith::TruncFOp::create(b, loc, type, v).getResult();
     };
     auto toF32 = [&](Value v) -> Value { return isTf32 ? v : arith::ExtFOp::create(b, loc, b.getF32Type(), v).getResult(); };
     unsigned parallel = reduce.getNumParallel();
@@ -258,7 +258,7 @@ private:
       Value digit = materialize(b, loc, half, part, reduce.getExtents().getNumSymbols());
       Value isLow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, digit, arith::ConstantIndexOp::create(b, loc, 1));
       Value high = toNarrow(saturated(factor, type, b, loc));
-      kRoundsHighPart.putOn(high.getDefiningOp());
+      setHighPart(high.getDefiningOp());
       Value rest = arith::SubFOp::create(b, loc, factor, toF32(high));
       // NaN counts in the high part alone.
       Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
@@ -267,7 +267,7 @@ private:
       Value chosen = arith::SelectOp::create(b, loc, isLow, low, high);
       Value operand = isTf32 ? toNarrow(chosen) : toF32(chosen); // a tf32 already, and said so
       if (isTf32)
-        kRoundsHighPart.putOn(operand.getDefiningOp());
+        setHighPart(operand.getDefiningOp());
       inner->setOperand(use->getOperandNumber(), operand);
     }
     reduce.getResult().replaceAllUsesWith(made.getResult());

@@ -2,7 +2,7 @@
 // te-reduce-in-tiles: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -80,8 +80,8 @@ private:
     for (Operation *user : op.getResult().getUsers())
       if (isa<ReadOp>(user) && (mayHold(op, places) || !isa<ComputeOp>(user->getParentOp())))
         user->getParentOp()->walk([&](ReadOp read) { alone &= read.getTensor() != product.getResult(); });
-    if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() || kInTile.isOn(op) ||
-        kWalking.isOn(op) || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
+    if (!alone || op.isArg() || op.getInit() || op.getOutMap() || op.getCondition() || op.getYield().getCondition() || isInTile(op) ||
+        op.getWalks() || op.getNumDims() != product.getNumParallel() || op.getNumParallel() == op.getNumDims() || findContraction(op))
       return false;
     auto isReduced = [&](unsigned d) { return places[d] >= op.getNumParallel(); };
     // Where a tile has all points that are reduced, whatever their indices, they are no parts.
@@ -219,12 +219,12 @@ private:
       outer.push_back(d);
     }
     SmallVector<Operation *> readers(r->getUsers());
-    kInTile.putOn(reduceByParts(r, outer, 0));
+    reduceByParts(r, outer, 0).setInTile(true);
     // The blocks that merge the parts are not to walk further indices for what needs the whole.
     for (Operation *read : readers)
       if (auto compute = dyn_cast<ComputeOp>(read->getParentOp());
           compute && getExtents(compute).getNumResults() > places.size() - dims.size())
-        kBehindParts.putOn(compute);
+        setBehindParts(compute);
     return true;
   }
 

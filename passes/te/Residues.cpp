@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
@@ -161,7 +162,7 @@ ReduceOp walkResidue(ReduceOp reduce, const Residue &residue) {
   auto created = ReduceOp::create(b, reduce.getLoc(), reduce.getResult().getType(), reduce.getKind(), reduce.getIndicesAttr(),
                                   reduce.getParallel(), AffineMap::get(0, symbols, extents, b.getContext()), where, reduce.getInit(),
                                   reduce.getOutMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
-  created->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
+  copyHints(reduce, created);
   created.getBody().takeBody(reduce.getBody());
   for (Operation *user : llvm::make_early_inc_range(index.getUsers())) {
     auto read = cast<ReadOp>(user);

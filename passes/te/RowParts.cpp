@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/RowParts.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -82,14 +82,14 @@ private:
 
   /// Whether `op` makes something of each row, point by point along its index `dim`, and reduces nothing across rows.
   bool isRow(Operation *op, unsigned dim) {
-    if (getExtents(op).getResult(dim) != r_.getExtents().getResult(dim_) || dim >= getNumParallel(op) || kOwnLaunch.isOn(op) ||
+    if (getExtents(op).getResult(dim) != r_.getExtents().getResult(dim_) || dim >= getNumParallel(op) || hasOwnLaunch(op) ||
         !canSplitParallelDim(op, dim, /*endsEarly=*/true) || getYield(op).getCondition())
       return false;
     if (auto compute = dyn_cast<ComputeOp>(op))
       return !compute.getCondition() && !compute.getOutMap();
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || kInTile.isOn(reduce) || kSegmented.isOn(reduce) ||
-        !getThinDims(reduce).empty() || findScan(reduce) || findGeneralContraction(reduce) || findColumn(reduce, facts_))
+    if (!reduce || reduce.isArg() || reduce.getInit() || reduce.getOutMap() || isInTile(reduce) || isSegmented(reduce) ||
+        !getStreamedDims(reduce).empty() || findScan(reduce) || findGeneralContraction(reduce) || findColumn(reduce, facts_))
       return false;
     Count elements = 1;
     for (AffineExpr extent : reduce.getExtents().getResults().drop_front(reduce.getNumParallel())) {
@@ -113,7 +113,7 @@ private:
 
 std::optional<RowParts> findRowParts(ReduceOp r, const SizeFacts &facts, const Target &target) {
   const SharingCosts &costs = target.costs->sharing;
-  if (r.isArg() || r.getInit() || r.getOutMap() || kInTile.isOn(r) || findScan(r) || findGeneralContraction(r) || !getThinDims(r).empty())
+  if (r.isArg() || r.getInit() || r.getOutMap() || isInTile(r) || findScan(r) || findGeneralContraction(r) || !getStreamedDims(r).empty())
     return std::nullopt;
   unsigned dims = r.getNumDims();
   Count parallel = 1;
@@ -161,7 +161,7 @@ void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
     outer.push_back(parts.dim);
   }
   MLIRContext *context = r.getContext();
-  kInTile.putOn(reduceByParts(r, outer, r.getNumParallel()));
+  reduceByParts(r, outer, r.getNumParallel()).setInTile(true);
   if (!parts.chunk)
     return;
   // What is read comes before who reads it, so that its subscripts become digits of which none lies outside.

@@ -18,7 +18,7 @@ struct RowParts {
 /// Nothing where what rows are reduced to is read elsewhere too, where rows are long, or where parts would leave the device idle.
 std::optional<RowParts> findRowParts(ReduceOp r, const SizeFacts &facts, const Target &target);
 
-/// Cuts `r` and the statements that it reads. The part is reduced within a tile (kInTile).
+/// Cuts `r` and the statements that it reads. The part is reduced within a tile (`in_tile`).
 void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts);
 
 } // namespace kernelc::te

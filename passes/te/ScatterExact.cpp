@@ -119,10 +119,8 @@ void ScatterSorter::sumExactly() {
     YieldOp::create(b, loc(), values, yield.getCondition());
     yield.erase();
   }
-  auto sum =
-      ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
-                       b.getStrArrayAttr(all), b.getI64IntegerAttr(rank), AffineMapAttr::get(over(extents)), IntegerSetAttr(), Value(),
-                       AffineMapAttr(), AffineMapAttr(), named("_sum"));
+  auto sum = ReduceOp::create(b, loc(), typeOf(op_.getShape().getResults(), b.getF64Type()), Combiner::Sum, b.getStrArrayAttr(all), rank,
+                              over(extents), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), named("_sum"));
   fill(sum.getBody(), rank + 1, [&](ValueRange at) {
     SmallVector<Value> place{at.back()};
     llvm::append_range(place, at.drop_back());

@@ -2,7 +2,7 @@
 // Points are sorted by merging: ranks within chunks by comparing all pairs, then runs of ever more points by binary search.
 #include "passes/te/ScatterSorter.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -98,7 +98,7 @@ Value ScatterSorter::mergeRuns(Value sorted, int64_t length, int64_t fan) {
   Value place = makeSum("_places", {points_, number(fan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
     return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
   });
-  kPointwise.putOn(place.getDefiningOp());
+  setPointByPoint(place.getDefiningOp());
   return makePermuted("_runs", {points_}, {}, [&](ValueRange at) -> SmallVector<Value> {
     return {read(sorted, at), arith::AddIOp::create(b, loc(), value(group, at), toIndex(read(place, at)))};
   });
@@ -111,7 +111,7 @@ Value ScatterSorter::makeSegments(Value sorted) {
     Value key = arith::ShLIOp::create(b, loc(), toInteger(row), integer(kPointBits));
     return toInteger(countBelow(sorted, {}, most, key));
   });
-  kPointwise.putOn(found.getDefiningOp());
+  setPointByPoint(found.getDefiningOp());
   return found;
 }
 

@@ -122,9 +122,8 @@ void ScatterSorter::askPoints() {
     equalities.push_back(isEquality);
   }
   auto where = constraints.empty() ? IntegerSetAttr() : IntegerSetAttr::get(IntegerSet::get(all.size(), symbols_, constraints, equalities));
-  auto sum = ReduceOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), op_.getKindAttr(), b.getArrayAttr(names),
-                              b.getI64IntegerAttr(rank), AffineMapAttr::get(over(all)), where, startOf(), AffineMapAttr(), AffineMapAttr(),
-                              op_.getNameAttr());
+  auto sum = ReduceOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), *op_.getKind(), b.getArrayAttr(names), rank,
+                              over(all), where, startOf(), AffineMapAttr(), AffineMapAttr(), op_.getNameAttr());
   fill(sum.getBody(), all.size(), [&](ValueRange indices) {
     SmallVector<Value> original(dims);
     for (unsigned d = 0; d < dims; ++d)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/ScatterSorter.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/Limits.h"
-#include "ir/te/Marks.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
@@ -73,7 +73,7 @@ void ScatterSorter::fill(Region &region, unsigned dims, llvm::function_ref<void(
 Value ScatterSorter::makeCompute(const Twine &name, AffineExpr extent, llvm::function_ref<Value(Value)> body) {
   auto op = ComputeOp::create(b, loc(), typeOf(extent, b.getI64Type()), b.getStrArrayAttr({"p"}), over(extent), IntegerSetAttr(), Value(),
                               AffineMapAttr(), AffineMapAttr(), named(name), false);
-  kOwnLaunch.putOn(op);
+  setOwnLaunch(op);
   fill(op.getBody(), 1, [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{body(at[0])}, Value()); });
   return op.getResult();
 }
@@ -85,11 +85,10 @@ IntegerSetAttr ScatterSorter::setOf(ArrayRef<AffineExpr> where, unsigned dims, u
 
 Value ScatterSorter::makeSum(const Twine &name, ArrayRef<AffineExpr> extents, unsigned parallel, ArrayRef<AffineExpr> where, Body body) {
   SmallVector<StringRef> indices = {"p", "q", "s"};
-  auto op = ReduceOp::create(
-      b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
-      b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())), b.getI64IntegerAttr(parallel), AffineMapAttr::get(over(extents)),
-      setOf(where, extents.size(), symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named(name));
-  kOwnLaunch.putOn(op);
+  auto op = ReduceOp::create(b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()), Combiner::Sum,
+                             b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())), parallel, over(extents),
+                             setOf(where, extents.size(), symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named(name));
+  setOwnLaunch(op);
   fill(op.getBody(), extents.size(), [&](ValueRange at) { YieldOp::create(b, loc(), body(at), Value()); });
   return op.getResult();
 }

@@ -2,7 +2,7 @@
 // What is left of a sorted scatter: a sum over a segment for each row.
 #include "passes/te/ScatterSorter.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 
 using namespace mlir;
 
@@ -35,10 +35,10 @@ ReduceOp ScatterSorter::startSum(const Twine &name, ArrayRef<AffineExpr> lead, A
     names.insert(names.begin(), "q");
   names.push_back("p");
   SmallVector<StringRef> indices(names.begin(), names.end());
-  auto sum = ReduceOp::create(b, loc(), type, op_.getKindAttr(), b.getStrArrayAttr(indices), b.getI64IntegerAttr(lead.size()),
-                              AffineMapAttr::get(over(extents)), where, init, AffineMapAttr(), AffineMapAttr(), named(name));
-  kSegmented.putOn(sum);
-  kOwnLaunch.putOn(sum);
+  auto sum = ReduceOp::create(b, loc(), type, *op_.getKind(), b.getStrArrayAttr(indices), lead.size(), over(extents), where, init,
+                              AffineMapAttr(), AffineMapAttr(), named(name));
+  sum.setSegmented(true);
+  setOwnLaunch(sum);
   return sum;
 }
 
@@ -75,7 +75,7 @@ Value ScatterSorter::makeShares(Value sorted, Value segments) {
     Value counts = compare(arith::CmpIPredicate::slt, at.back(), toIndex(read(ends, at[0])));
     auto [v, own] = valueAt(pointNumber(read(sorted, at.back())), at.drop_front().drop_back());
     if (!own)
-      kAllExist.putOn(sum);
+      sum.setAllExist(true);
     YieldOp::create(b, loc(), ValueRange{v}, both(counts, own));
   });
   return sum.getResult();
@@ -106,7 +106,7 @@ void ScatterSorter::sumSegments(Value sorted, Value segments) {
         carried.push_back(at[r]);
     auto [v, own] = valueAt(pointNumber(read(sorted, at.back())), carried);
     if (!own)
-      kAllExist.putOn(sum);
+      sum.setAllExist(true);
     YieldOp::create(b, loc(), ValueRange{v}, both(counts, own));
   });
   replaceBy(sum);
@@ -118,7 +118,7 @@ void ScatterSorter::sumShares(Value sorted, Value segments, Value shares, Value 
   unsigned rank = shape.getNumResults();
   ReduceOp sum =
       startSum("", shape.getResults(), points_ + 1, cast<RankedTensorType>(op_.getResult().getType()), IntegerSetAttr(), startOf());
-  kAllExist.putOn(sum);
+  sum.setAllExist(true);
   fill(sum.getBody(), rank + 1, [&](ValueRange at) {
     ValueRange out = at.take_front(rank);
     Value p = at.back(), begin = toIndex(read(segments, out, rowOf())), end = toIndex(read(segments, out, rowOf() + 1));

@@ -2,7 +2,7 @@
 // te-split-reduce: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
@@ -88,7 +88,7 @@ private:
   /// Neither whole indices nor a chunk: leave alone.
   FailureOr<Parts> partsFor(Operation *op) {
     auto r = dyn_cast<ReduceOp>(op);
-    if (kInTile.isOn(op) || findScanOf(op))
+    if (isInTile(op) || findScanOf(op))
       return Parts();
     if (r && (r.getInit() || r.getOutMap() || (r.isArg() && (r.getCondition() || r.getYield().getCondition()))))
       return Parts(); // (an arg reduction over no point has no position to merge)
@@ -101,7 +101,7 @@ private:
       int64_t m = knownMax(extents.getResult(d), expected_);
       if (m < 0)
         return Parts(); // plenty of blocks, for all we know
-      (llvm::is_contained(getThinDims(op), int64_t(d)) ? thin : points) *= m;
+      (llvm::is_contained(getStreamedDims(op), int64_t(d)) ? thin : points) *= m;
     }
     SmallVector<int64_t> lengths;
     for (unsigned d = parallel; d < extents.getNumResults(); ++d) {
@@ -417,7 +417,7 @@ private:
     for (Value result : op->getResults())
       for (Operation *user : result.getUsers())
         if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute).getNumResults() > getNumParallel(op))
-          kBehindParts.putOn(compute);
+          setBehindParts(compute);
   }
 
   /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. The last part may be

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/TensorCopy.h"
 
-#include "ir/te/Marks.h"
+#include "ir/te/Hints.h"
 
 using namespace mlir;
 
@@ -11,7 +11,7 @@ ComputeOp copyTensor(OpBuilder &b, Location loc, Value tensor, RankedTensorType 
                      const Twine &name) {
   auto copy = ComputeOp::create(b, loc, type, indices, shape, IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
                                 b.getStringAttr(name), false);
-  kOwnLaunch.putOn(copy);
+  setOwnLaunch(copy);
   Block &body = copy.getBody().emplaceBlock();
   for (size_t d = 0; d < indices.size(); ++d)
     body.addArgument(b.getIndexType(), loc);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/Access.h"
 
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -19,17 +18,17 @@ void setBaseLayouts(tile::FuncOp func, ArrayRef<BaseLayout> layouts) {
     strides.push_back(l.strides ? Attribute(AffineMapAttr::get(l.strides)) : b.getUnitAttr());
     alignment.push_back(l.alignment);
   }
-  tile::kArgStrides.putOn(func, b.getArrayAttr(strides));
-  tile::kArgAlignment.putOn(func, b.getDenseI64ArrayAttr(alignment));
+  func.setArgStridesAttr(b.getArrayAttr(strides));
+  func.setArgAlignmentAttr(b.getDenseI64ArrayAttr(alignment));
 }
 
 BaseLayout layoutOfBase(tile::FuncOp func, Value base) {
   BaseLayout layout;
   unsigned i = cast<BlockArgument>(base).getArgNumber();
-  if (ArrayAttr strides = tile::kArgStrides.findOn(func))
+  if (ArrayAttr strides = func.getArgStrides(); !strides.empty())
     if (auto map = dyn_cast<AffineMapAttr>(strides[i]))
       layout.strides = map.getValue();
-  if (DenseI64ArrayAttr alignment = tile::kArgAlignment.findOn(func))
+  if (ArrayRef<int64_t> alignment = func.getArgAlignment(); !alignment.empty())
     layout.alignment = alignment[i];
   return layout;
 }

@@ -3,7 +3,6 @@
 #include "passes/Passes.h"
 
 #include "ir/cu/Cu.h"
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
@@ -40,7 +39,10 @@ std::optional<SetVector<Operation *>> findPlace(scf::ForOp loop, LoadOp load) {
 
 /// A loop in which each round takes in what it reads, or reads what the rounds before it have written, and nothing is in flight.
 bool isWalk(scf::ForOp loop) {
-  auto isStep = [](Operation &op) { return isa<BarrierOp>(op) && kStep.isOn(&op); };
+  auto isStep = [](Operation &op) {
+    auto barrier = dyn_cast<BarrierOp>(op);
+    return barrier && barrier.getStep();
+  };
   auto isPlain = [&](Operation &op) {
     return op.getNumRegions() == 0 || isa<ReduceOp>(op)
                ? !isa<DotOp>(op) && (isa<LoadOp, StoreOp>(op) || isStep(op) || isMemoryEffectFree(&op))

@@ -2,7 +2,6 @@
 // tile-skew-dots: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -45,8 +44,8 @@ bool hasRound(FuncOp func, scf::ForOp loop) {
     if (auto most = v.getDefiningOp<arith::MaxSIOp>())
       return isPositive(most.getLhs()) || isPositive(most.getRhs());
     auto apply = v.getDefiningOp<ApplyOp>();
-    if (auto least = apply ? kLeastRounds.findOn(apply) : std::nullopt)
-      return *least > 0;
+    if (apply && apply.getLeast() > 0)
+      return true;
     return apply && apply.getOperands_().empty() && te::knownPositive(apply.getMap().getResult(0), {func.getSizeDiv(), func.getSizeMax()});
   };
   return getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && isPositive(loop.getUpperBound());

@@ -2,7 +2,6 @@
 // tile-stream-loads: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
@@ -88,7 +87,7 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
     llvm::DenseSet<Source> readLater;
     auto launches = llvm::to_vector(getOperation().getOps<FuncOp>());
     for (FuncOp func : llvm::reverse(launches)) {
-      StringRef kernel = kKernel.findOn(func).value_or(StringRef());
+      StringRef kernel = func.getKernel();
       llvm::MapVector<Source, SmallVector<LoadOp>> loads;
       double read = 0, written = 0;
       func.walk([&](Operation *op) {

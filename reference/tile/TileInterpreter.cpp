@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/te/TeShape.h"
-#include "ir/tile/Marks.h"
 #include "reference/tile/TileProgram.h"
 
 using namespace mlir;
@@ -45,7 +44,7 @@ absl::Status runTileFunctions(ModuleOp module, StringRef kernel, absl::Span<cons
                               TileArithmetic arithmetic) {
   TileMemory memory(params);
   for (auto func : module.getOps<tile::FuncOp>()) {
-    if (tile::kKernel.findOn(func).value_or(kernel) != kernel)
+    if (!func.getKernel().empty() && func.getKernel() != kernel)
       continue;
     if (func.getSizes().size() != sizes.size())
       return absl::UnimplementedError(absl::StrCat(whereIs(func), func.getSymName().str(), " has sizes that the kernel has not"));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which laws the frontend finds to hold of a reducer: lawful ones of many kinds, and a hundred that break one law each.
-#include "ir/te/Marks.h"
 #include "test/frontend/FrontendTesting.h"
 #include "gtest/gtest.h"
 
@@ -31,7 +30,7 @@ Found lawsOf(const std::string &reducer, const std::string &element) {
     return {};
   }
   Found found{};
-  imported.module->walk([&](te::FoldOp op) { found = {op.getMonoid(), op.getCommutative(), te::kLawText.findOn(op).value_or("").str()}; });
+  imported.module->walk([&](te::FoldOp op) { found = {op.getMonoid(), op.getCommutative(), op.getLawText().str()}; });
   return found;
 }
 

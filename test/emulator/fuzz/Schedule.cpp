@@ -14,8 +14,8 @@
 namespace kernelc::fuzz {
 namespace {
 
-/// The values worth trying of a number; those that most often decide something.
-std::vector<int64_t> valuesOf(llvm::StringRef key) {
+/// The values worth trying of a number; those that most often decide something, or the least and powers of two up to the most.
+std::vector<int64_t> valuesOf(const te::ScheduleNumber &number) {
   static const std::map<std::string, std::vector<int64_t>> kValues = {{"warps", {1, 2, 3, 4, 4, 8, 8, 12, 16}},
                                                                       {"producer_warps", {0, 1, 4, 4}},
                                                                       {"stages", {1, 2, 3, 4, 5, 8}},
@@ -29,8 +29,13 @@ std::vector<int64_t> valuesOf(llvm::StringRef key) {
                                                                       {"in_flight", {1, 2, 2, 3}},
                                                                       {"ahead", {0, 2, 3, 4, 8}},
                                                                       {"beside", {0, 300, 700}}};
-  auto known = kValues.find(key.str());
-  return known == kValues.end() ? std::vector<int64_t>() : known->second;
+  if (auto known = kValues.find(number.key.str()); known != kValues.end())
+    return known->second;
+  std::vector<int64_t> values{number.least};
+  for (int64_t value = 1; value <= number.most; value *= 2)
+    if (value > number.least)
+      values.push_back(value);
+  return values;
 }
 
 } // namespace
@@ -82,8 +87,8 @@ Schedule drawSchedule(uint64_t seed, const std::vector<Launch> &launches) {
         set(f.key.str(), below(2) ? "true" : "false");
       } else {
         const te::ScheduleNumber &f = te::kScheduleNumbers[below(std::size(te::kScheduleNumbers))];
-        if (std::vector<int64_t> values = valuesOf(f.key); !values.empty())
-          set(f.key.str(), std::to_string(values[below(values.size())]));
+        std::vector<int64_t> values = valuesOf(f);
+        set(f.key.str(), std::to_string(values[below(values.size())]));
       }
     }
   }

@@ -7,7 +7,7 @@ tile.func @do_nothing attributes {arg_names = ["x"], arg_shapes = [affine_map<()
 ^bb0(%x: memref<?xf32>):
   %i = tile.program_id 0
   %one = arith.constant 1 : index
-  %n = tile.apply affine_map<(d0)[s0] -> (s0 - d0)>(%i) {tile.least = 1 : i64}
+  %n = tile.apply affine_map<(d0)[s0] -> (s0 - d0)>(%i) {least = 1 : i64}
   scf.for %k = %one to %n step %one {
   } {tile.last_round}
 }
@@ -16,8 +16,8 @@ tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (
     grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
     tiles = array<i64: 32>, warps = 1 : i64} {
 ^bb0(%x: memref<?xf32>):
-  // expected-error @+1 {{has the mark 'tile.least', which is for tile.apply}}
-  %i = tile.program_id 0 {tile.least = 1 : i64}
+  // expected-error @+1 {{has the mark 'tile.last_round', which is for loops}}
+  %i = tile.program_id 0 {tile.last_round}
 }
 // -----
 // expected-error @+1 {{has no attribute 'staged', and there is no such mark; ir/*/Marks.h lists marks}}

@@ -113,7 +113,7 @@ tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (
 // expected-error @+1 {{[C6] arg_strides must have 'unit', or a map from the sizes to a stride per dim, for each argument}}
 tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
     grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
-    tiles = array<i64: 32>, arg_strides = [], warps = 1 : i64} {
+    tiles = array<i64: 32>, arg_strides = [unit, unit], warps = 1 : i64} {
 ^bb0(%x: memref<?xf32>):
   %i = tile.program_id 0
   %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>

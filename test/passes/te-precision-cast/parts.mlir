@@ -27,7 +27,7 @@ te.kernel @matmul sizes ["M", "N", "K"] args ["a", "b"] : ["f32", "f32"]
 // CHECK: %[[ABOVE:.*]] = arith.maximumf %[[A]], %{{.*}} : f32
 // CHECK: %[[MOST:.*]] = arith.constant 3.38953139E+38 : f32
 // CHECK: %[[WITHIN:.*]] = arith.minimumf %[[ABOVE]], %[[MOST]] : f32
-// CHECK: %[[HIGH:.*]] = arith.truncf %[[WITHIN]] {high_part} : f32 to bf16
+// CHECK: %[[HIGH:.*]] = arith.truncf %[[WITHIN]] {te.high_part} : f32 to bf16
 // CHECK: %[[WIDE:.*]] = arith.extf %[[HIGH]]
 // CHECK: %[[REST:.*]] = arith.subf %[[A]], %[[WIDE]]
 // CHECK: %[[REAL:.*]] = arith.cmpf ord, %[[REST]], %[[REST]]
