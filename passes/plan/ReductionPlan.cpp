@@ -206,7 +206,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   }
   // Each statement is a walk with a round of its own, and NVRTC's time grows with the square of what all rounds come to: many have short
   // ones, of the same threads.
-  if (!once && !resident && timesWalked(l, row) >= costs_.threads.manyAccesses)
+  if (!walk.once && !walk.resident && timesWalked(l, row) >= costs_.threads.manyAccesses)
     l.tiles[row] = clampTile(l, row, costs.shortestWalk);
   shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
 }
