@@ -79,7 +79,7 @@ private:
   std::optional<CompilePolicy> forDevice_ ABSL_GUARDED_BY(mutex_); ///< of the get() that is compiling
   std::optional<VariantOptions> first_ ABSL_GUARDED_BY(mutex_);    ///< what the first variant assumes
   std::set<std::string> varied_ ABSL_GUARDED_BY(mutex_);           ///< sizes that calls had several of
-  std::optional<DecidingSizes> deciding_ ABSL_GUARDED_BY(mutex_);
+  std::optional<DecidingSizes> deciding_ ABSL_GUARDED_BY(mutex_);  ///< once a second variant was asked for
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const CompiledVariant>>
       replaced_ ABSL_GUARDED_BY(mutex_); ///< whose place is another's; code of devices names them

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "driver/compile/DecidingSizes.h"
 #include "driver/jit/Session.h"
 #include "driver/verify/HostCheck.h"
@@ -53,7 +55,8 @@ TEST(SecondSizes, ScattersDoNotSort) {
   ASSERT_TRUE(kernel);
   std::set<std::string> texts;
   for (int64_t n : {1 << 20, 1000003, 700001, 300, 5000, 1 << 20, 900000}) {
-    Variant v = variantOf(*kernel, {tensor(1, ElementType::i32, {n}), tensor(2, ElementType::f32, {n}), tensor(3, ElementType::f32, {4096})});
+    Variant v =
+        variantOf(*kernel, {tensor(1, ElementType::i32, {n}), tensor(2, ElementType::f32, {n}), tensor(3, ElementType::f32, {4096})});
     EXPECT_THAT(v.cudaText, Not(HasSubstr("_ranks("))) << n;
     EXPECT_LE(v.launches.size(), 4u) << n;
     texts.insert(v.cudaText);
