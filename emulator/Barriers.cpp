@@ -12,9 +12,49 @@ static std::string describeBarrier(const Thread &t) {
                       " arrived)");
 }
 
+void Machine::joinBarrier(NamedBarrier &b, int id, int threads, uint32_t at) {
+  Thread &t = self();
+  unsigned expected = threads ? std::min(unsigned(threads), blockThreads_) : blockThreads_;
+  if (b.arrivals == 0) {
+    b.expected = expected;
+    b.pc = at;
+    return;
+  }
+  if (b.expected != expected)
+    report(FindingKind::BarrierProtocol,
+           absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected, " threads at once"), party(t, "barrier", at));
+  if (id == 0 && threads == 0 && b.pc != at && !b.waiting.empty())
+    report(FindingKind::BarrierDivergence, "threads of one block meet at different __syncthreads()", party(t, "barrier", at),
+           party(*b.waiting.front(), "barrier", b.pc));
+}
+
+void Machine::releaseBarrier(Block &block, NamedBarrier &b) {
+  std::vector<Thread *> all;
+  all.swap(b.waiting);
+  if (checks()) {
+    ClocksRef known = join(all, b.released.get());
+    for (Thread *w : all) {
+      w->clocks = known;
+      w->clock++;
+    }
+  }
+  if (options_.counts)
+    for (Thread *w : all)
+      if (w->linear % 32 == 0)
+        settleRequests(block, block.warps[w->linear / 32]);
+  for (Thread *w : all) {
+    w->waitArg = uint64_t(uint32_t(b.predicateSum)) << 32 | b.arrivals; // for barrierVote
+    if (w != &self())
+      makeReady(*w);
+  }
+  b.arrivals = 0;
+  b.predicateSum = 0;
+  b.released.reset();
+  report_.counts.barriers++;
+}
+
 void Machine::barrier(int id, int threads, bool wait, int predicate, const void *pc) {
   Thread &t = self();
-  Block &block = *t.block;
   uint32_t at = offsetOf(pc);
   if (id < 0 || id > 15 || threads < 0 || threads % 32 != 0 || unsigned(threads) > (blockThreads_ + 31) / 32 * 32) {
     report(FindingKind::InvalidOperation,
@@ -24,20 +64,8 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
            party(t, wait ? "bar.sync" : "bar.arrive", at));
     abandon();
   }
-  NamedBarrier &b = block.barriers[id];
-  unsigned expected = threads ? std::min(unsigned(threads), blockThreads_) : blockThreads_;
-  if (b.arrivals == 0) {
-    b.expected = expected;
-    b.pc = at;
-  } else {
-    if (b.expected != expected)
-      report(FindingKind::BarrierProtocol,
-             absl::StrCat("barrier ", id, " is used with ", expected, " and with ", b.expected, " threads at once"),
-             party(t, "barrier", at));
-    if (id == 0 && threads == 0 && b.pc != at && !b.waiting.empty())
-      report(FindingKind::BarrierDivergence, "threads of one block meet at different __syncthreads()", party(t, "barrier", at),
-             party(*b.waiting.front(), "barrier", b.pc));
-  }
+  NamedBarrier &b = t.block->barriers[id];
+  joinBarrier(b, id, threads, at);
   b.arrivals++;
   b.predicateSum += predicate != 0;
   if (!wait && checks()) {
@@ -47,36 +75,12 @@ void Machine::barrier(int id, int threads, bool wait, int predicate, const void 
     contribute(t, *b.released);
     t.clock++;
   }
-  bool complete = b.arrivals >= b.expected;
   if (wait)
     b.waiting.push_back(&t);
-  if (complete) {
-    std::vector<Thread *> all;
-    all.swap(b.waiting);
-    if (checks()) {
-      ClocksRef known = join(all, b.released.get());
-      for (Thread *w : all) {
-        w->clocks = known;
-        w->clock++;
-      }
-    }
-    if (options_.counts)
-      for (Thread *w : all)
-        if (w->linear % 32 == 0)
-          settleRequests(block, block.warps[w->linear / 32]);
-    for (Thread *w : all) {
-      w->waitArg = uint64_t(uint32_t(b.predicateSum)) << 32 | b.arrivals; // for barrierVote
-      if (w != &t)
-        makeReady(*w);
-    }
-    b.arrivals = 0;
-    b.predicateSum = 0;
-    b.released.reset();
-    report_.counts.barriers++;
-    return;
-  }
-  if (wait)
-    this->block(describeBarrier, uint64_t(id), pc);
+  if (b.arrivals >= b.expected)
+    releaseBarrier(*t.block, b);
+  else if (wait)
+    block(describeBarrier, uint64_t(id), pc);
 }
 
 unsigned Machine::lastBarrierVote(unsigned mode) {

@@ -67,9 +67,20 @@ public:
 
   // -- operations
   void barrier(int id, int threads, bool wait, int predicate, const void *pc);
+  /// This thread comes to the barrier: as those that are there ask, or it is reported.
+  void joinBarrier(NamedBarrier &b, int id, int threads, uint32_t at);
+  /// All have come.
+  void releaseBarrier(Block &block, NamedBarrier &b);
   unsigned lastBarrierVote(unsigned mode);
   void warpOp(kce::WarpOp op, kce::WarpArgs *args, const void *pc);
   void runWarpOp(Block &block, Warp &warp, const WarpGroup &group);
+  class Lanes;
+  void checkAligned(const Lanes &w, kce::WarpOp op);
+  void syncLanes(const Lanes &w);
+  void shuffleLanes(const Lanes &w);
+  void voteLanes(const Lanes &w);
+  void matchLanes(const Lanes &w);
+  void reduceOverLanes(const Lanes &w);
   void matrixOp(Block &block, Warp &warp, kce::WarpOp op);
   void mmaOp(Block &block, Warp &warp);
   uint64_t atomic(kce::AtomicOp op, kce::ScalarKind kind, void *p, uint64_t operand, uint64_t compare, kce::Order order, const void *pc);

@@ -95,101 +95,111 @@ void Machine::warpOp(kce::WarpOp op, kce::WarpArgs *args, const void *pc) {
       makeReady(*t.block->threads[warp.first + i]);
 }
 
-void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
-  auto lane = [&](unsigned i) -> Thread & { return *block.threads[warp.first + i]; };
-  auto args = [&](unsigned i) -> kce::WarpArgs & { return *lane(i).warpArgs; };
-  unsigned mask = group.mask;
-  unsigned firstLane = unsigned(__builtin_ctz(mask));
-  if (isAligned(group.op))
-    for (unsigned i = 1; i < 32; i++)
-      if (lane(i).warpPc != lane(0).warpPc) {
-        report(FindingKind::BarrierDivergence, absl::StrCat("lanes of one warp execute different ", warpOpName(group.op), " instructions"),
-               party(lane(0), warpOpName(group.op), lane(0).warpPc), party(lane(i), warpOpName(group.op), lane(i).warpPc));
-        break;
-      }
-  switch (group.op) {
-  case kce::WarpOp::Sync: {
-    if (!checks())
+/// The lanes that take part in an operation.
+class Machine::Lanes {
+public:
+  Lanes(Block &block, const Warp &warp, unsigned mask) : block_(block), first_(warp.first), mask_(mask) {}
+
+  Thread &lane(unsigned i) const { return *block_.threads[first_ + i]; }
+  kce::WarpArgs &args(unsigned i) const { return *lane(i).warpArgs; }
+  unsigned mask() const { return mask_; }
+  bool has(unsigned i) const { return mask_ >> i & 1; }
+  template <typename F> void forEach(F f) const {
+    for (unsigned i = 0; i < 32; i++)
+      if (has(i))
+        f(i);
+  }
+
+private:
+  Block &block_;
+  unsigned first_, mask_;
+};
+
+void Machine::syncLanes(const Lanes &w) {
+  std::vector<Thread *> lanes;
+  w.forEach([&](unsigned i) { lanes.push_back(&w.lane(i)); });
+  ClocksRef known = join(lanes, nullptr);
+  for (Thread *l : lanes) {
+    l->clocks = known;
+    l->clock++;
+  }
+}
+
+void Machine::shuffleLanes(const Lanes &w) {
+  uint64_t values[32] = {};
+  w.forEach([&](unsigned i) { values[i] = w.args(i).value; });
+  w.forEach([&](unsigned i) {
+    kce::WarpArgs &a = w.args(i);
+    int width = a.width, segment = int(i) / width * width, source = int(i);
+    switch (kce::ShuffleMode(a.mode)) {
+    case kce::ShuffleMode::Index: source = segment + (a.lane & (width - 1)); break;
+    case kce::ShuffleMode::Up: source = int(i) - a.lane < segment ? int(i) : int(i) - a.lane; break;
+    case kce::ShuffleMode::Down: source = int(i) + a.lane >= segment + width ? int(i) : int(i) + a.lane; break;
+    case kce::ShuffleMode::Xor: source = (int(i) ^ a.lane) >= segment + width ? int(i) : int(i) ^ a.lane; break;
+    }
+    if (!w.has(unsigned(source))) {
+      report(FindingKind::InvalidOperation, absl::StrFormat("shuffle reads lane %d, which is not in its mask %08x", source, w.mask()),
+             party(w.lane(i), "shuffle", w.lane(i).warpPc));
+      source = int(i);
+    }
+    a.value = values[source];
+  });
+}
+
+void Machine::voteLanes(const Lanes &w) {
+  unsigned ballot = 0;
+  w.forEach([&](unsigned i) { ballot |= w.args(i).value ? 1u << i : 0; });
+  w.forEach([&](unsigned i) {
+    kce::VoteMode mode = kce::VoteMode(w.args(i).mode);
+    w.args(i).value = mode == kce::VoteMode::Any ? ballot != 0 : mode == kce::VoteMode::All ? ballot == w.mask() : ballot;
+  });
+}
+
+void Machine::matchLanes(const Lanes &w) {
+  uint64_t result[32] = {};
+  w.forEach([&](unsigned i) { w.forEach([&](unsigned j) { result[i] |= w.args(i).value == w.args(j).value ? 1u << j : 0; }); });
+  w.forEach([&](unsigned i) { w.args(i).value = result[i]; });
+}
+
+void Machine::reduceOverLanes(const Lanes &w) {
+  unsigned first = unsigned(__builtin_ctz(w.mask()));
+  uint64_t all = w.args(first).value;
+  w.forEach([&](unsigned i) {
+    if (i != first)
+      all = reduceLanes(kce::ReduceMode(w.args(i).mode), w.args(i).isSigned, all, w.args(i).value);
+  });
+  w.forEach([&](unsigned i) { w.args(i).value = all; });
+}
+
+void Machine::checkAligned(const Lanes &w, kce::WarpOp op) {
+  for (unsigned i = 1; i < 32; i++)
+    if (w.lane(i).warpPc != w.lane(0).warpPc) {
+      report(FindingKind::BarrierDivergence, absl::StrCat("lanes of one warp execute different ", warpOpName(op), " instructions"),
+             party(w.lane(0), warpOpName(op), w.lane(0).warpPc), party(w.lane(i), warpOpName(op), w.lane(i).warpPc));
       return;
-    std::vector<Thread *> lanes;
-    for (unsigned i = 0; i < 32; i++)
-      if (mask >> i & 1)
-        lanes.push_back(&lane(i));
-    ClocksRef known = join(lanes, nullptr);
-    for (Thread *l : lanes) {
-      l->clocks = known;
-      l->clock++;
     }
-    return;
-  }
-  case kce::WarpOp::Shuffle: {
+}
+
+void Machine::runWarpOp(Block &block, Warp &warp, const WarpGroup &group) {
+  Lanes w(block, warp, group.mask);
+  if (isAligned(group.op))
+    checkAligned(w, group.op);
+  auto onRegisters = [&](void (Machine::*run)(const Lanes &)) {
     report_.counts.warpOps++;
-    uint64_t values[32] = {};
-    for (unsigned i = 0; i < 32; i++)
-      if (mask >> i & 1)
-        values[i] = args(i).value;
-    for (unsigned i = 0; i < 32; i++) {
-      if (!(mask >> i & 1))
-        continue;
-      kce::WarpArgs &a = args(i);
-      int width = a.width, segment = int(i) / width * width, source = int(i);
-      switch (kce::ShuffleMode(a.mode)) {
-      case kce::ShuffleMode::Index: source = segment + (a.lane & (width - 1)); break;
-      case kce::ShuffleMode::Up: source = int(i) - a.lane < segment ? int(i) : int(i) - a.lane; break;
-      case kce::ShuffleMode::Down: source = int(i) + a.lane >= segment + width ? int(i) : int(i) + a.lane; break;
-      case kce::ShuffleMode::Xor: source = (int(i) ^ a.lane) >= segment + width ? int(i) : int(i) ^ a.lane; break;
-      }
-      if (!(mask >> source & 1)) {
-        report(FindingKind::InvalidOperation, absl::StrFormat("shuffle reads lane %d, which is not in its mask %08x", source, mask),
-               party(lane(i), "shuffle", lane(i).warpPc));
-        source = int(i);
-      }
-      a.value = values[source];
-    }
+    (this->*run)(w);
+  };
+  switch (group.op) {
+  case kce::WarpOp::Sync:
+    if (checks())
+      syncLanes(w);
     return;
-  }
-  case kce::WarpOp::Vote: {
-    report_.counts.warpOps++;
-    unsigned ballot = 0;
-    for (unsigned i = 0; i < 32; i++)
-      if ((mask >> i & 1) && args(i).value)
-        ballot |= 1u << i;
-    for (unsigned i = 0; i < 32; i++)
-      if (mask >> i & 1) {
-        kce::VoteMode mode = kce::VoteMode(args(i).mode);
-        args(i).value = mode == kce::VoteMode::Any ? ballot != 0 : mode == kce::VoteMode::All ? ballot == mask : ballot;
-      }
-    return;
-  }
-  case kce::WarpOp::Match: {
-    report_.counts.warpOps++;
-    uint64_t result[32] = {};
-    for (unsigned i = 0; i < 32; i++)
-      for (unsigned j = 0; j < 32; j++)
-        if ((mask >> i & 1) && (mask >> j & 1) && args(i).value == args(j).value)
-          result[i] |= 1u << j;
-    for (unsigned i = 0; i < 32; i++)
-      if (mask >> i & 1)
-        args(i).value = result[i];
-    return;
-  }
-  case kce::WarpOp::Reduce: {
-    report_.counts.warpOps++;
-    uint64_t all = args(firstLane).value;
-    for (unsigned i = firstLane + 1; i < 32; i++)
-      if (mask >> i & 1)
-        all = reduceLanes(kce::ReduceMode(args(i).mode), args(i).isSigned, all, args(i).value);
-    for (unsigned i = 0; i < 32; i++)
-      if (mask >> i & 1)
-        args(i).value = all;
-    return;
-  }
+  case kce::WarpOp::Shuffle: return onRegisters(&Machine::shuffleLanes);
+  case kce::WarpOp::Vote: return onRegisters(&Machine::voteLanes);
+  case kce::WarpOp::Match: return onRegisters(&Machine::matchLanes);
+  case kce::WarpOp::Reduce: return onRegisters(&Machine::reduceOverLanes);
   case kce::WarpOp::LdMatrix:
-  case kce::WarpOp::StMatrix: matrixOp(block, warp, group.op); return;
-  case kce::WarpOp::Mma:
-    report_.counts.mma++;
-    mmaOp(block, warp);
-    return;
+  case kce::WarpOp::StMatrix: return matrixOp(block, warp, group.op);
+  case kce::WarpOp::Mma: report_.counts.mma++; return mmaOp(block, warp);
   }
 }
 

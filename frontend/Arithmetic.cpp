@@ -244,81 +244,100 @@ Node *Elaborator::makeAnd(ArrayRef<Node *> parts, Loc loc) {
   return n ? n : makeBool(true, loc);
 }
 
+/// The count's type does not matter to the result, but to a literal, which has none of its own.
+bool Elaborator::unifyShift(Node *&a, Node *&b, Loc loc, StringRef what) {
+  if (!isInt(a->type) || !isInt(b->type)) {
+    error(loc) << "'" << what << "' shifts bits and needs integers, not " << name(isInt(a->type) ? b->type : a->type)
+               << "; write a cast, as in i32(..), or '* 2 ** n'";
+    return false;
+  }
+  if (a->type == Ty::IntLit && b->type == Ty::IntLit && b->kind == Node::ConstInt && b->intValue < 0) {
+    error(loc) << "'" << what << "' of a literal takes a count that is not negative, not " << b->intValue;
+    return false;
+  }
+  if (a->type == Ty::IntLit && b->type != Ty::IntLit && !(a = convert(a, b->type)))
+    return false;
+  if (b->type != a->type) {
+    bool isConst = b->kind == Node::ConstInt;
+    b = isConst ? makeInt(b->intValue, a->type, b->loc) : castTo(b, elementOf(a->type), b->loc);
+  }
+  return b;
+}
+
+void Elaborator::reportFloatBits(Node::Kind kind, Node *a, Node *b, Loc loc) {
+  auto d = error(loc);
+  d << "'" << spellingOf(kind) << "' works on bits and needs integers, not " << name(isFloat(a->type) ? a->type : b->type);
+  if (kind == Node::BitXor)
+    d << "; a power is written '**'";
+  else
+    d << "; write a cast, as in i32(..)" << (kind == Node::BitAnd ? ", or 'and' between conditions" : ", or 'or' between conditions");
+}
+
+/// Of literals it is a real number.
+bool Elaborator::divideIntegers(Node *&a, Node *&b, Loc loc) {
+  if (a->type == Ty::IntLit && a->isConst() && b->isConst()) {
+    a = convert(a, Ty::FloatLit);
+    b = convert(b, Ty::FloatLit);
+    return true;
+  }
+  auto d = error(loc);
+  d << "'/' of integers; write '//' for the floor";
+  if (!a->pureIndex || !b->pureIndex || !(inSubscript || inInteger))
+    d << ", or a cast, as in f32(..)";
+  return false;
+}
+
+/// The type below 32 bits that what `kind` makes of two values keeps to; they have `x` and `y`.
+static std::optional<ElementType> narrowOf(Node::Kind kind, Node *a, Node *b, std::optional<ElementType> x, std::optional<ElementType> y) {
+  auto literalFits = [&](std::optional<ElementType> narrow, Node *lit) {
+    return narrow && lit->kind == Node::ConstInt && lit->intValue >= 0 &&
+           lit->intValue < (int64_t(1) << (elementBits(*narrow) - (isSignedInteger(*narrow) ? 1 : 0)));
+  };
+  std::optional<ElementType> narrow;
+  if (llvm::is_contained({Node::BitAnd, Node::BitOr, Node::BitXor, Node::Min, Node::Max}, kind)) {
+    if ((x && y && *x == *y) || literalFits(x, b))
+      narrow = x;
+    if (literalFits(y, a))
+      narrow = y;
+  }
+  // x & 255 is a u8 whatever x is.
+  if (kind == Node::BitAnd)
+    for (Node *o : {a, b})
+      if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !narrow)
+        narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
+  // An unsigned narrow value masked, shifted right, divided or reduced stays small.
+  bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
+  if (shrinks && x && isUnsignedInteger(*x) && b->kind == Node::ConstInt && b->intValue > 0)
+    narrow = x;
+  return narrow;
+}
+
 Node *Elaborator::makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc) {
   StringRef what = spellingOf(kind);
   bool bitwise = kind == Node::BitAnd || kind == Node::BitOr || kind == Node::BitXor;
-  bool shift = kind == Node::Shl || kind == Node::Shr;
   bool bothBool = a->type == Ty::Bool && b->type == Ty::Bool;
   if (bothBool && !bitwise) {
     a = convert(a, Ty::I32);
     b = convert(b, Ty::I32);
   }
   auto narrowA = a->narrow, narrowB = b->narrow;
-  if (shift) {
-    // The count's type does not matter to the result, but to a literal, which has none of its own.
-    if (!isInt(a->type) || !isInt(b->type)) {
-      error(loc) << "'" << what << "' shifts bits and needs integers, not " << name(isInt(a->type) ? b->type : a->type)
-                 << "; write a cast, as in i32(..), or '* 2 ** n'";
+  if (kind == Node::Shl || kind == Node::Shr) {
+    if (!unifyShift(a, b, loc, what))
       return nullptr;
-    }
-    if (a->type == Ty::IntLit && b->type == Ty::IntLit && b->kind == Node::ConstInt && b->intValue < 0) {
-      error(loc) << "'" << what << "' of a literal takes a count that is not negative, not " << b->intValue;
-      return nullptr;
-    }
-    if (a->type == Ty::IntLit && b->type != Ty::IntLit && !(a = convert(a, b->type)))
-      return nullptr;
-    if (b->type != a->type) {
-      bool isConst = b->kind == Node::ConstInt;
-      b = isConst ? makeInt(b->intValue, a->type, b->loc) : castTo(b, elementOf(a->type), b->loc);
-    }
   } else if (bitwise && (isFloat(a->type) || isFloat(b->type))) {
-    auto d = error(loc);
-    d << "'" << what << "' works on bits and needs integers, not " << name(isFloat(a->type) ? a->type : b->type);
-    if (kind == Node::BitXor)
-      d << "; a power is written '**'";
-    else
-      d << "; write a cast, as in i32(..)" << (kind == Node::BitAnd ? ", or 'and' between conditions" : ", or 'or' between conditions");
+    reportFloatBits(kind, a, b, loc);
     return nullptr;
   } else if (!unify(a, b, loc, what)) {
     return nullptr;
   }
   if (!a || !b)
     return nullptr;
-  if (kind == Node::Div && !isFloat(a->type)) {
-    if (a->type == Ty::IntLit && a->isConst() && b->isConst()) {
-      a = convert(a, Ty::FloatLit);
-      b = convert(b, Ty::FloatLit);
-    } else {
-      auto d = error(loc);
-      d << "'/' of integers; write '//' for the floor";
-      if (!a->pureIndex || !b->pureIndex || !(inSubscript || inInteger))
-        d << ", or a cast, as in f32(..)";
-      return nullptr;
-    }
-  }
+  if (kind == Node::Div && !isFloat(a->type) && !divideIntegers(a, b, loc))
+    return nullptr;
   Node *n = make(kind, a->type, loc);
   n->ops = {a, b};
-  bool sameNarrow = narrowA && narrowB && *narrowA == *narrowB;
-  bool keeps = bitwise || kind == Node::Min || kind == Node::Max;
-  if (keeps && sameNarrow)
-    n->narrow = narrowA;
-  auto literalFits = [&](std::optional<ElementType> narrow, Node *lit) {
-    return narrow && lit->kind == Node::ConstInt && lit->intValue >= 0 &&
-           lit->intValue < (int64_t(1) << (elementBits(*narrow) - (isSignedInteger(*narrow) ? 1 : 0)));
-  };
-  if (keeps && literalFits(narrowA, b))
-    n->narrow = narrowA;
-  if (keeps && literalFits(narrowB, a))
-    n->narrow = narrowB;
-  // x & 255 is a u8 whatever x is.
-  if (kind == Node::BitAnd)
-    for (Node *o : n->ops)
-      if (o->kind == Node::ConstInt && o->intValue >= 0 && o->intValue <= 0xffff && !n->narrow)
-        n->narrow = o->intValue <= 15 ? ElementType::u4 : o->intValue <= 255 ? ElementType::u8 : ElementType::u16;
-  // An unsigned narrow value masked, shifted right, divided or reduced stays small.
-  bool shrinks = kind == Node::Shr || kind == Node::FloorDiv || kind == Node::Mod;
-  if (shrinks && narrowA && isUnsignedInteger(*narrowA) && b->kind == Node::ConstInt && b->intValue > 0)
-    n->narrow = narrowA;
+  if (std::optional<ElementType> narrow = narrowOf(kind, a, b, narrowA, narrowB))
+    n->narrow = narrow;
   fold(n);
   inferAffine(n);
   return n;

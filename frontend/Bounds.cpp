@@ -266,6 +266,52 @@ void BoundsChecker::checkDefined(Node *n, const BoundsContext &c, Prover &prover
   }
 }
 
+void BoundsChecker::checkForm(Node *n, Prover &prover) {
+  if (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume)
+    return;
+  for (AffineExpr d : n->tensor->dims)
+    if (!Prover(prover).proves(d - 1)) {
+      diags.error(n->loc) << "the form of this access needs at least one element in each dim of '" << n->tensor->name << "'; add 'require "
+                          << print(d, kernel) << " >= 1'";
+      ok = false;
+    }
+}
+
+BoundsChecker::Proved BoundsChecker::proveSubscript(Node *s, AffineExpr dim, const BoundsContext &c, Prover &prover,
+                                                    std::optional<Prover> &softProver) {
+  AffineExpr zero = getAffineConstantExpr(0, context);
+  if (s->affine && isa<AffineDimExpr>(s->affine)) {
+    IndexVar &v = kernel.indices[cast<AffineDimExpr>(s->affine).getPosition()];
+    if (v.lo == zero && v.extent == dim)
+      return Proved::Always;
+  }
+  Prover own = prover;
+  bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
+  if (low && high)
+    return Proved::Always;
+  if (!c.soft.empty() || !c.unequal.empty() || !c.data.empty()) {
+    if (!softProver)
+      softProver = proverFor(c, true);
+    own = *softProver;
+    known = c.data;
+    low = provesAtLeast(s, zero, own);
+    high = low && provesAtMost(s, dim - 1, own);
+    known.clear();
+    if (low && high)
+      return Proved::WhereItCounts;
+  }
+  return low ? Proved::LowEnd : Proved::Neither;
+}
+
+void BoundsChecker::padWithZero(Node *n) {
+  ElementType element = n->tensor->element;
+  n->isSpeculative = true;
+  n->bounds = te::BoundsMode::Pad;
+  n->padding = element == ElementType::boolean ? elab.makeBool(false, n->loc)
+               : kernelc::isFloat(element)     ? elab.makeFloat(0, widened(element), n->loc)
+                                               : elab.makeInt(0, widened(element), n->loc);
+}
+
 void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
   Tensor *t = n->tensor;
   if (n->readsOwn)
@@ -278,69 +324,31 @@ void BoundsChecker::checkRead(Node *n, const BoundsContext &c, Prover &prover) {
       check(s, c);
   }
   checkDefined(n, c, prover);
-  bool hasForm = n->bounds != te::BoundsMode::InBounds && !n->isSpeculative; // a node may stand in several places
-  if (hasForm && (n->bounds == te::BoundsMode::Pad || n->bounds == te::BoundsMode::Assume))
-    return;
-  if (hasForm) {
-    for (AffineExpr d : t->dims)
-      if (!Prover(prover).proves(d - 1)) {
-        diags.error(n->loc) << "the form of this access needs at least one element in each dim of '" << t->name << "'; add 'require "
-                            << print(d, kernel) << " >= 1'";
-        ok = false;
-      }
-    return;
-  }
+  if (n->bounds != te::BoundsMode::InBounds && !n->isSpeculative) // a node may stand in several places
+    return checkForm(n, prover);
   std::optional<Prover> softProver;
   bool speculative = false;
   for (unsigned i = 0, e = n->views.empty() ? n->ops.size() : n->views.size(); i < e; ++i) {
     auto [s, dim] = subscriptOf(n, i);
-    if (s->affine && isa<AffineDimExpr>(s->affine)) {
-      auto d = cast<AffineDimExpr>(s->affine);
-      IndexVar &v = kernel.indices[d.getPosition()];
-      if (v.lo == getAffineConstantExpr(0, context) && v.extent == dim)
-        continue;
-    }
-    AffineExpr zero = getAffineConstantExpr(0, context);
-    Prover own = prover;
-    bool low = provesAtLeast(s, zero, own), high = low && provesAtMost(s, dim - 1, own);
-    if (low && high)
+    Proved proved = proveSubscript(s, dim, c, prover, softProver);
+    if (proved == Proved::Always)
       continue;
-    if (!c.soft.empty() || !c.unequal.empty() || !c.data.empty()) {
-      if (!softProver)
-        softProver = proverFor(c, true);
-      own = *softProver;
-      known = c.data;
-      low = provesAtLeast(s, zero, own);
-      high = low && provesAtMost(s, dim - 1, own);
-      known.clear();
-      if (low && high) {
-        speculative = true;
-        continue;
-      }
-    }
-    if (!s->affine && !isOfIndicesAlone(s)) {
+    if (proved == Proved::WhereItCounts) {
+      speculative = true;
+    } else if (!s->affine && !isOfIndicesAlone(s)) {
       addGuard(subscriptLoc(n, i), s, dim, t->name, i, c);
       speculative = true;
-      continue;
-    }
-    if (!s->affine) {
+    } else if (!s->affine) {
       reportUnproved(n, i);
       ok = false;
-      continue;
+    } else {
+      report(n, i, c, /*below=*/proved == Proved::Neither);
+      ok = false;
+      return;
     }
-    report(n, i, c, !low);
-    ok = false;
-    return;
   }
-  if (speculative) {
-    // Zero outside costs no memory access, even of an empty tensor.
-    n->isSpeculative = true;
-    n->bounds = te::BoundsMode::Pad;
-    bool isFloatElement = kernelc::isFloat(t->element);
-    n->padding = t->element == ElementType::boolean ? elab.makeBool(false, n->loc)
-                 : isFloatElement                   ? elab.makeFloat(0, widened(t->element), n->loc)
-                                                    : elab.makeInt(0, widened(t->element), n->loc);
-  }
+  if (speculative) // zero outside costs no memory access, even of an empty tensor
+    padWithZero(n);
 }
 
 void BoundsChecker::checkScatter(const CoreStatement &core, ScatterForm &form, const BoundsContext &hard, const BoundsContext &c) {

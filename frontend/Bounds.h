@@ -61,6 +61,12 @@ private:
   void visit(Node *n, const BoundsContext &c, Prover &prover, llvm::DenseSet<Node *> &seen);
   void visitReduce(Node *n, const BoundsContext &c);
   void checkRead(Node *n, const BoundsContext &c, Prover &prover);
+  /// Of an access by a form such as '.edge'.
+  void checkForm(Node *n, Prover &prover);
+  /// What is proved of a subscript: that it is inside, always or where the conditions around it hold; not below; nothing.
+  enum class Proved { Always, WhereItCounts, LowEnd, Neither };
+  Proved proveSubscript(Node *s, mlir::AffineExpr dim, const BoundsContext &c, Prover &prover, std::optional<Prover> &softProver);
+  void padWithZero(Node *n);
   void checkDefined(Node *n, const BoundsContext &c, Prover &prover);
   bool mayBeEmpty(Node *n);
   void checkPositions(Node *n);
@@ -80,8 +86,14 @@ private:
   bool provesOfModel(Node *n, Prover &prover, llvm::function_ref<mlir::AffineExpr(mlir::AffineExpr)> goal);
   bool findPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
                  std::map<unsigned, int64_t> &symbols);
+  /// The same with sizes up to 8, and with these sizes; `budget`: how many points may be looked at yet.
+  bool findSmallPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
+                      std::map<unsigned, int64_t> &symbols);
+  bool findPointOf(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
+                   const std::map<unsigned, int64_t> &symbols, unsigned &budget);
   bool isPoint(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c, const std::map<unsigned, int64_t> &dims,
                const std::map<unsigned, int64_t> &symbols);
+  std::string divisorNeeded(mlir::AffineExpr sub, mlir::AffineExpr dim);
   std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below, const BoundsContext &c);
   std::string repair(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c);
   std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> extent(mlir::AffineExpr sub, const BoundsContext &c);

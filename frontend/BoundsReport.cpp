@@ -115,6 +115,28 @@ std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, const BoundsCo
   return "write '" + print(simplified(sub - lo), kernel) + "', which begins at 0";
 }
 
+/// The requirement that bounds a quotient in `sub`; empty where there is none.
+std::string BoundsChecker::divisorNeeded(AffineExpr sub, AffineExpr dim) {
+  std::string divides;
+  auto divisible = [&](AffineExpr x, AffineExpr by) { return "'require " + print(x % by, kernel) + " == 0'"; };
+  sub.walk([&](AffineExpr x) {
+    // h // (H // G) is bounded by G where G divides H.
+    if (x.getKind() != AffineExprKind::FloorDiv)
+      return;
+    auto b = cast<AffineBinaryOpExpr>(x);
+    bool dims = false;
+    x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
+    if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
+      divides = divisible(b.getLHS(), b.getRHS());
+    // x[i // 2] of N // 2 elements, where i goes up to N.
+    dim.walk([&](AffineExpr y) {
+      if (dims && y.getKind() == AffineExprKind::FloorDiv && cast<AffineBinaryOpExpr>(y).getRHS() == b.getRHS())
+        divides = divisible(cast<AffineBinaryOpExpr>(y).getLHS(), b.getRHS());
+    });
+  });
+  return divides;
+}
+
 std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, bool below, const BoundsContext &c) {
   bool isElement = true;
   sub.walk([&](AffineExpr x) { isElement &= !isa<AffineDimExpr>(x); });
@@ -128,22 +150,7 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   bool isOther = StringRef(meant).contains("runs over"); // beside it sizes may be equal
   if (!meant.empty() && !isOther)
     return meant + (StringRef(meant).contains(',') ? ", or " : " or ") + StringRef(forms).drop_front(StringRef("write ").size()).str();
-  std::string divides;
-  sub.walk([&](AffineExpr x) {
-    // h // (H // G) is bounded by G where G divides H.
-    if (x.getKind() != AffineExprKind::FloorDiv)
-      return;
-    auto b = cast<AffineBinaryOpExpr>(x);
-    bool dims = false;
-    x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
-    if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
-      divides = "'require " + print(b.getLHS() % b.getRHS(), kernel) + " == 0'";
-    // x[i // 2] of N // 2 elements, where i goes up to N.
-    dim.walk([&](AffineExpr y) {
-      if (dims && y.getKind() == AffineExprKind::FloorDiv && cast<AffineBinaryOpExpr>(y).getRHS() == b.getRHS())
-        divides = "'require " + print(cast<AffineBinaryOpExpr>(y).getLHS() % b.getRHS(), kernel) + " == 0'";
-    });
-  });
+  std::string divides = divisorNeeded(sub, dim);
   if (!divides.empty())
     return "add " + divides + ", or " + forms;
   AffineExpr e = extreme(sub, !below);
@@ -218,59 +225,72 @@ bool BoundsChecker::isPoint(AffineExpr sub, AffineExpr dim, const BoundsContext 
   return s < 0 || s >= eval(dim);
 }
 
+/// The next of the numbers from `low` to below `high` in all places, the first place the fastest; false behind the last.
+static bool advance(MutableArrayRef<int64_t> at, ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+  for (size_t k = 0; k < at.size(); ++k) {
+    if (++at[k] < high[k])
+      return true;
+    at[k] = low[k];
+  }
+  return false;
+}
+
+bool BoundsChecker::findPointOf(AffineExpr sub, AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
+                                const std::map<unsigned, int64_t> &symbols, unsigned &budget) {
+  // The corners of the index box and a few points inside.
+  SmallVector<int64_t> low, high;
+  dims.clear();
+  bool empty = false;
+  for (IndexVar *v : c.domain) {
+    low.push_back(evaluate(v->lo, dims, symbols));
+    high.push_back(evaluate(v->hi(), dims, symbols));
+    empty |= high.back() <= low.back();
+  }
+  if (empty)
+    return false;
+  SmallVector<int64_t> at = low;
+  for (unsigned points = 0; budget && points < 300; ++points) {
+    --budget;
+    for (auto [v, x] : llvm::zip(c.domain, at))
+      dims[v->id] = x;
+    if (isPoint(sub, dim, c, dims, symbols))
+      return true;
+    if (!advance(at, low, high))
+      break;
+  }
+  return false;
+}
+
+bool BoundsChecker::findSmallPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
+                                   std::map<unsigned, int64_t> &symbols) {
+  unsigned n = kernel.sizes.size(), budget = 60000;
+  if (n > 6)
+    return false;
+  SmallVector<int64_t> least(n, 0);
+  for (int64_t top = 1; top <= 8 && budget; top *= 2) {
+    SmallVector<int64_t> sizes(n, 0), beyond(n, top + 1);
+    while (budget) {
+      symbols.clear();
+      for (unsigned i = 0; i < n; ++i)
+        symbols[i] = sizes[i];
+      if (findPointOf(sub, dim, c, dims, symbols, budget))
+        return true;
+      if (budget)
+        --budget;
+      if (!advance(sizes, least, beyond))
+        break;
+    }
+    if (n == 0)
+      break;
+  }
+  return false;
+}
+
 bool BoundsChecker::findPoint(AffineExpr sub, AffineExpr dim, const BoundsContext &c, std::map<unsigned, int64_t> &dims,
                               std::map<unsigned, int64_t> &symbols) {
   // Small sizes first: they read best. The solver finds what is far away.
-  unsigned n = kernel.sizes.size();
-  if (n <= 6) {
-    unsigned budget = 60000;
-    for (int64_t top = 1; top <= 8 && budget; top *= 2) {
-      SmallVector<int64_t> s(n, 0);
-      while (budget) {
-        symbols.clear();
-        for (unsigned i = 0; i < n; ++i)
-          symbols[i] = s[i];
-        // The corners of the index box and a few points inside.
-        SmallVector<int64_t> lo, hi;
-        dims.clear();
-        bool empty = false;
-        for (IndexVar *v : c.domain) {
-          lo.push_back(evaluate(v->lo, dims, symbols));
-          hi.push_back(evaluate(v->hi(), dims, symbols));
-          empty |= hi.back() <= lo.back();
-        }
-        unsigned points = 0;
-        SmallVector<int64_t> at = lo;
-        while (!empty && budget && points++ < 300) {
-          --budget;
-          for (auto [v, x] : llvm::zip(c.domain, at))
-            dims[v->id] = x;
-          if (isPoint(sub, dim, c, dims, symbols))
-            return true;
-          size_t k = 0;
-          for (; k < at.size(); ++k) {
-            if (++at[k] < hi[k])
-              break;
-            at[k] = lo[k];
-          }
-          if (k == at.size())
-            break;
-        }
-        if (budget)
-          --budget;
-        unsigned k = 0;
-        for (; k < n; ++k) {
-          if (++s[k] <= top)
-            break;
-          s[k] = 0;
-        }
-        if (k == n)
-          break;
-      }
-      if (n == 0)
-        break;
-    }
-  }
+  if (findSmallPoint(sub, dim, c, dims, symbols))
+    return true;
   Prover p = proverFor(c, true);
   for (AffineExpr e : {sub, dim - 1 - sub}) {
     dims.clear();

@@ -70,6 +70,7 @@ private:
   bool areDisjoint(const CoreStatement &a, const CoreStatement &b);
   bool coverByCounting(ArrayRef<CoreStatement *> list);
   void checkPartition(Tensor *t, ArrayRef<CoreStatement *> list);
+  void reportUndefined(Tensor *t, Loc loc, ArrayRef<llvm::DynamicAPInt> sample);
   AffineExpr linear(AffineExpr e);
   AffineExpr quotient(AffineExpr e, int64_t divisor);
   AffineExpr symbolFor(AffineExpr e);
@@ -342,6 +343,23 @@ std::optional<presburger::PresburgerSet> CoverageChecker::image(const CoreStatem
   return presburger::PresburgerSet(presburger::PresburgerRelation(poly).computeReprWithOnlyDivLocals());
 }
 
+void CoverageChecker::reportUndefined(Tensor *t, Loc loc, ArrayRef<llvm::DynamicAPInt> sample) {
+  auto d = diags.error(loc);
+  d << "the statements of '" << t->name << "' leave elements undefined, as " << t->name << "[";
+  for (unsigned i = 0; i < rank; ++i)
+    d << (i ? ", " : "") << int64_t(sample[i]);
+  d << "]";
+  StringRef sep = " with ";
+  for (unsigned i = 0; i < kernel.sizes.size(); ++i) {
+    d << sep << kernel.sizes[i] << " = " << int64_t(sample[rank + i]);
+    sep = ", ";
+  }
+  if (t->kind == Tensor::Let)
+    d << "; a 'let' is defined by one statement";
+  else
+    d << "; add a statement for them, or make '" << t->name << "' an 'inout' parameter";
+}
+
 void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) {
   auto unproved = [&](StringRef why) {
     diags.error(list.back()->loc) << "the statements of '" << t->name << "' are not proved to cover it: " << why;
@@ -392,20 +410,7 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
   SmallVector<llvm::DynamicAPInt, 8> sample;
   if (!left.findIntegerSample(sample))
     return;
-  auto d = diags.error(list.back()->loc);
-  d << "the statements of '" << t->name << "' leave elements undefined, as " << t->name << "[";
-  for (unsigned i = 0; i < rank; ++i)
-    d << (i ? ", " : "") << int64_t(sample[i]);
-  d << "]";
-  StringRef sep = " with ";
-  for (unsigned i = 0; i < kernel.sizes.size(); ++i) {
-    d << sep << kernel.sizes[i] << " = " << int64_t(sample[rank + i]);
-    sep = ", ";
-  }
-  if (t->kind == Tensor::Let)
-    d << "; a 'let' is defined by one statement";
-  else
-    d << "; add a statement for them, or make '" << t->name << "' an 'inout' parameter";
+  reportUndefined(t, list.back()->loc, sample);
 }
 
 void CoverageChecker::check(Tensor *t, ArrayRef<CoreStatement *> list) {

@@ -173,6 +173,9 @@ public:
   Node *makeAnd(llvm::ArrayRef<Node *> parts, Loc loc);
   /// Binary arithmetic on operands of any type; null after an error.
   Node *makeBinary(Node::Kind kind, Node *a, Node *b, Loc loc);
+  bool unifyShift(Node *&a, Node *&b, Loc loc, llvm::StringRef what);
+  bool divideIntegers(Node *&a, Node *&b, Loc loc);
+  void reportFloatBits(Node::Kind kind, Node *a, Node *b, Loc loc);
 
   // --- reducers of the program (ElaborateReducer.cpp)
   /// The definition, checked; null after an error, or where there is none of that name.
@@ -259,9 +262,13 @@ private:
   Node *asIndex(Node *s, llvm::StringRef mode, mlir::AffineExpr dim);
   // ElaborateCalls.cpp
   Node *elaborateCall(const Expr *e, const Scope *scope);
+  /// A call of what takes no arguments, or other ones; false where it is none of these.
+  bool reportNoCall(const Expr *e);
+  void reportUnknownFunction(const Expr *e);
   llvm::StringRef textOfBracket(const Expr *e) const;
   Node *elaborateCast(const Expr *e, const Scope *scope);
   Node *elaborateMath(const Expr *e, const Scope *scope);
+  Node *makeIntegerAbs(Node *of, Loc loc);
   Node *elaboratePopcount(const Expr *e, const Scope *scope);
   Node *elaborateMinMax(const Expr *e, const Scope *scope);
   Node *elaborateReduce(const Expr *e, const Scope *scope);

@@ -58,26 +58,34 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     return elaborateMath(e, scope);
   if (!e->hasBracket && e->text == "popcount")
     return elaboratePopcount(e, scope);
+  if (!reportNoCall(e))
+    reportUnknownFunction(e);
+  return nullptr;
+}
+
+bool Elaborator::reportNoCall(const Expr *e) {
   if (e->text == "view") {
     error(e->loc) << "a view is a tensor; write its subscripts, as in 'view(..)[i, j]'";
-    return nullptr;
+    return true;
   }
   if (reductionNamed(e->text)) {
     error(e->loc) << "'" << e->text << "' needs the indices it reduces, as in '" << e->text << "[k](..)'";
-    return nullptr;
+    return true;
   }
   if (llvm::is_contained({"inf", "nan", "pi"}, e->text)) {
     error(e->whole()) << "'" << e->text << "' is a number, not a function; write '" << e->text << "'";
-    return nullptr;
+    return true;
   }
-  auto own = tensors.find(e->text);
-  if (own != tensors.end() && e->loc.file == 0) { // x(i, j)
-    StringRef text = diags.file(0).text;
-    StringRef subs = e->named.empty() ? "" : text.slice(e->named.front().value->begin, e->named.back().value->end);
-    error(e->whole()) << "'" << e->text << "' is a tensor, whose subscripts stand in square brackets; write '" << e->text << "[" << subs
-                      << "]'";
-    return nullptr;
-  }
+  if (!tensors.contains(e->text) || e->loc.file != 0)
+    return false;
+  StringRef text = diags.file(0).text; // x(i, j)
+  StringRef subs = e->named.empty() ? "" : text.slice(e->named.front().value->begin, e->named.back().value->end);
+  error(e->whole()) << "'" << e->text << "' is a tensor, whose subscripts stand in square brackets; write '" << e->text << "[" << subs
+                    << "]'";
+  return true;
+}
+
+void Elaborator::reportUnknownFunction(const Expr *e) {
   SmallVector<StringRef> known = {"sum", "prod",  "max",  "min",   "any",   "all",   "xor",   "argmax", "argmin", "mean",
                                   "exp", "exp2",  "log",  "sqrt",  "rsqrt", "tanh",  "erf",   "sin",    "cos",    "pow",
                                   "abs", "floor", "ceil", "round", "fma",   "log1p", "expm1", "cbrt"};
@@ -100,7 +108,6 @@ Node *Elaborator::elaborateCall(const Expr *e, const Scope *scope) {
     d << "; did you mean the cast '" << type << "(..)'?";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
-  return nullptr;
 }
 
 Node *Elaborator::elaborateCast(const Expr *e, const Scope *scope) {
@@ -156,6 +163,29 @@ Node *Elaborator::elaboratePopcount(const Expr *e, const Scope *scope) {
   return ones;
 }
 
+Node *Elaborator::makeIntegerAbs(Node *of, Loc loc) {
+  bool isConst = of->type == Ty::IntLit && of->isConst();
+  if (isConst && of->intValue >= 0)
+    return of;
+  Node *n = make(isConst ? Node::Neg : Node::Math, of->type == Ty::Bool ? Ty::I32 : of->type, loc);
+  n->callee = "abs";
+  n->ops.push_back(convert(of, n->type));
+  if (!n->ops[0])
+    return nullptr;
+  fold(n);
+  return n;
+}
+
+/// Functions of literals that are literals.
+static std::optional<double> foldMath(StringRef name, double x) {
+  return llvm::StringSwitch<std::optional<double>>(name)
+      .Case("sqrt", std::sqrt(x))
+      .Case("rsqrt", 1 / std::sqrt(x))
+      .Case("exp", std::exp(x))
+      .Case("log", std::log(x))
+      .Default(std::nullopt);
+}
+
 Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
   unsigned arity = mathArity(e->text);
   if (e->named.size() != arity) {
@@ -173,19 +203,8 @@ Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
       return nullptr;
     args.push_back(n);
   }
-  Ty common = args[0]->type;
-  if (e->text == "abs" && !isFloat(common)) {
-    if (common == Ty::IntLit && args[0]->isConst() && args[0]->intValue >= 0)
-      return args[0];
-    bool negated = common == Ty::IntLit && args[0]->isConst();
-    Node *n = make(negated ? Node::Neg : Node::Math, common == Ty::Bool ? Ty::I32 : common, e->loc);
-    n->callee = "abs";
-    n->ops.push_back(convert(args[0], n->type));
-    if (!n->ops[0])
-      return nullptr;
-    fold(n);
-    return n;
-  }
+  if (e->text == "abs" && !isFloat(args[0]->type))
+    return makeIntegerAbs(args[0], e->loc);
   for (Node *&a : args) {
     if (isInt(a->type) && a->type != Ty::IntLit) {
       error(a->loc) << "'" << e->text << "' needs a float, not " << name(a->type) << "; write f32(..)";
@@ -194,17 +213,9 @@ Node *Elaborator::elaborateMath(const Expr *e, const Scope *scope) {
     if ((a->type == Ty::IntLit || a->type == Ty::Bool) && !(a = convert(a, Ty::FloatLit)))
       return nullptr;
   }
-  if (arity == 1 && args[0]->isConst() && args[0]->type == Ty::FloatLit) {
-    double x = args[0]->floatValue;
-    std::optional<double> folded = llvm::StringSwitch<std::optional<double>>(e->text)
-                                       .Case("sqrt", std::sqrt(x))
-                                       .Case("rsqrt", 1 / std::sqrt(x))
-                                       .Case("exp", std::exp(x))
-                                       .Case("log", std::log(x))
-                                       .Default(std::nullopt);
-    if (folded)
+  if (arity == 1 && args[0]->isConst() && args[0]->type == Ty::FloatLit)
+    if (std::optional<double> folded = foldMath(e->text, args[0]->floatValue))
       return makeFloat(*folded, Ty::FloatLit, e->loc);
-  }
   for (size_t i = 1; i < args.size(); ++i)
     if (!unify(args[0], args[i], e->loc, e->text))
       return nullptr;

@@ -301,8 +301,7 @@ void KernelEmitter::emitRecord(te::KernelOp op) {
   te::setFaults(op, faults);
 }
 
-te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
-  OpBuilder::InsertionGuard guard(builder);
+te::KernelOp KernelEmitter::createKernel() {
   auto strings = [&](auto &&list, auto get) {
     SmallVector<Attribute> out;
     for (auto &&x : list)
@@ -337,11 +336,16 @@ te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
   }
   if (!anyAlias)
     alias.clear();
-  auto op = te::KernelOp::create(builder, location(kernel.def->nameLoc, kernel.def->name), builder.getStringAttr(kernel.def->name),
-                                 strings(kernel.sizes, [](const std::string &s) { return s; }), strings(kernel.args, nameOf),
-                                 strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf),
-                                 strings(kernel.outs, typeOf), shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias),
-                                 builder.getArrayAttr(requirements), builder.getArrayAttr(texts));
+  return te::KernelOp::create(builder, location(kernel.def->nameLoc, kernel.def->name), builder.getStringAttr(kernel.def->name),
+                              strings(kernel.sizes, [](const std::string &s) { return s; }), strings(kernel.args, nameOf),
+                              strings(kernel.args, typeOf), shapes(kernel.args), strings(kernel.outs, nameOf), strings(kernel.outs, typeOf),
+                              shapes(kernel.outs), builder.getDenseI64ArrayAttr(alias), builder.getArrayAttr(requirements),
+                              builder.getArrayAttr(texts));
+}
+
+te::KernelOp KernelEmitter::emit(ArrayRef<CoreStatement> statements) {
+  OpBuilder::InsertionGuard guard(builder);
+  te::KernelOp op = createKernel();
   te::setPrecision(op, kernel.precision);
   emitRecord(op);
   SmallVector<Type> argTypes;

@@ -90,6 +90,8 @@ public:
 private:
   friend class RegionEmitter;
 
+  /// The op with all but its body and its marks.
+  te::KernelOp createKernel();
   void emitRecord(te::KernelOp op);
   void emitStatement(const CoreStatement &s);
   void emitScatter(const CoreStatement &s);
@@ -101,6 +103,13 @@ private:
   void fillCombine(te::FoldOp op, Node *reduce);
   // EmitRecurrence.cpp
   void emitRecurrence(const CoreStatement &s);
+  struct RecurrenceParts;
+  void findTerms(const CoreStatement &s, RecurrenceParts &r);
+  void numberIndices(const OrderForm &order, RecurrenceParts &r);
+  /// Where the statement defines elements, over the indices of its steps.
+  llvm::SmallVector<Constraint> pointsOf(const CoreStatement &s);
+  te::RecurrenceOp createRecurrence(const CoreStatement &s, const RecurrenceParts &r);
+  void fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, RecurrenceParts &r);
   IndexVar *makeStep(const OrderForm &order, llvm::SmallVectorImpl<IndexVar *> &beside);
   static std::string sequenceText(const CoreStatement &s, const OrderForm &order);
   /// What a domain op is made of, beside the values that its region computes.

@@ -42,52 +42,71 @@ IndexVar *KernelEmitter::makeStep(const OrderForm &order, SmallVectorImpl<IndexV
   return &step;
 }
 
-void KernelEmitter::emitRecurrence(const CoreStatement &s) {
-  Tensor *t = s.target;
-  const OrderForm &order = *s.order;
-  SmallVector<Node *> reduces;
+/// A recurrence on its way to an op.
+struct KernelEmitter::RecurrenceParts {
+  SmallVector<Node *> reduces{}; ///< reductions that read the tensor itself: the op's terms
+  std::vector<DomainParts> parts{};
+  RegionEmitter::Reductions before{};             ///< what reads nothing of the tensor itself is made before
+  SmallVector<IndexVar *> points{};               ///< indices of an element: the free ones, the step, those beside it
+  SmallVector<IndexVar *> all{};                  ///< and those of each term
+  SmallVector<IndexVar *> others{};               ///< the same; a reduction knows its own indices, those of the others have other numbers
+  SmallVector<int64_t> counts{};                  ///< indices of each term
+  SmallVector<Constraint> where{};                ///< points at which the statement defines anything
+  std::vector<SmallVector<IndexVar *>> domains{}; ///< of each term
+};
+
+void KernelEmitter::findTerms(const CoreStatement &s, RecurrenceParts &r) {
   walk(s.value, [&](Node *n) {
     if (n->kind == Node::Reduce)
       walk(n, [&](Node *inner) {
-        if (inner->readsOwn && !llvm::is_contained(reduces, n))
-          reduces.push_back(n);
+        if (inner->readsOwn && !llvm::is_contained(r.reduces, n))
+          r.reduces.push_back(n);
       });
   });
-  // What reads nothing of the tensor itself is made before.
   SmallVector<IndexVar *> vars(s.vars);
-  RegionEmitter::Reductions before;
-  for (Node *r : reduces)
-    before.try_emplace(r);
-  hoist(s.value, vars, before);
-  SmallVector<DomainParts> parts;
-  for (Node *r : reduces) {
+  for (Node *reduce : r.reduces)
+    r.before.try_emplace(reduce);
+  hoist(s.value, vars, r.before);
+  for (Node *reduce : r.reduces) {
     SmallVector<IndexVar *> inner(vars);
-    inner.append(r->vars.begin(), r->vars.end());
+    inner.append(reduce->vars.begin(), reduce->vars.end());
     SmallVector<Constraint> affine;
-    for (AffineExpr e : r->rangeConditions)
+    for (AffineExpr e : reduce->rangeConditions)
       affine.push_back({e, false});
-    parts.push_back(prepare(r->conditions, r->ops[0], inner, std::move(affine)));
+    r.parts.push_back(prepare(reduce->conditions, reduce->ops[0], inner, std::move(affine)));
   }
-  SmallVector<IndexVar *> points(order.free), beside;
+}
+
+void KernelEmitter::numberIndices(const OrderForm &order, RecurrenceParts &r) {
+  r.points.assign(order.free.begin(), order.free.end());
+  SmallVector<IndexVar *> beside;
   IndexVar *step = makeStep(order, beside);
-  points.push_back(step);
-  points.append(beside);
-  // A reduction knows its own indices; those of the others have other numbers.
-  SmallVector<IndexVar *> all(points), others(points);
-  SmallVector<int64_t> counts;
-  for (Node *r : reduces) {
-    counts.push_back(int64_t(r->vars.size()));
-    for (IndexVar *v : r->vars) {
-      all.push_back(v);
+  r.points.push_back(step);
+  r.points.append(beside);
+  r.all = r.others = r.points;
+  for (Node *reduce : r.reduces) {
+    r.counts.push_back(int64_t(reduce->vars.size()));
+    for (IndexVar *v : reduce->vars) {
+      r.all.push_back(v);
       IndexVar &other = kernel.indices.emplace_back(*v);
       other.id = kernel.indices.size() - 1;
-      others.push_back(&other);
+      r.others.push_back(&other);
     }
   }
+  size_t at = r.points.size();
+  for (Node *reduce : r.reduces) {
+    SmallVector<IndexVar *> &own = r.domains.emplace_back(r.others);
+    for (IndexVar *v : reduce->vars)
+      own[at++] = v;
+  }
+}
+
+SmallVector<Constraint> KernelEmitter::pointsOf(const CoreStatement &s) {
   SmallVector<Constraint> where;
   SmallVector<Node *> none;
   for (Node *c : s.conditions)
     splitCondition(c, where, none);
+  const OrderForm &order = *s.order;
   bool isSum = llvm::count_if(order.rest, [](auto &e) { return e.second != 0; }) > 1;
   for (auto [v, f] : order.rest)
     if (isSum && joined.contains(v)) { // (of one index the steps are its own)
@@ -95,59 +114,69 @@ void KernelEmitter::emitRecurrence(const CoreStatement &s) {
       where.push_back({d - v->lo, false});
       where.push_back({v->hi() - 1 - d, false});
     }
+  return where;
+}
+
+te::RecurrenceOp KernelEmitter::createRecurrence(const CoreStatement &s, const RecurrenceParts &r) {
+  Tensor *t = s.target;
   SmallVector<Attribute> kinds, ranges;
-  SmallVector<SmallVector<IndexVar *>> domains;
-  size_t at = points.size();
-  for (auto [k, r] : llvm::enumerate(reduces)) {
-    SmallVector<IndexVar *> &own = domains.emplace_back(others);
-    for (IndexVar *v : r->vars)
-      own[at++] = v;
-    kinds.push_back(builder.getStringAttr(stringifyCombiner(r->combiner)));
-    if (IntegerSetAttr set = conditionSet(parts[k].affine, own))
-      ranges.push_back(set);
-    else
-      ranges.push_back(IntegerSetAttr::get(IntegerSet::get(own.size(), kernel.sizes.size(), builder.getAffineConstantExpr(0), false)));
+  for (auto [reduce, parts, own] : llvm::zip(r.reduces, r.parts, r.domains)) {
+    kinds.push_back(builder.getStringAttr(stringifyCombiner(reduce->combiner)));
+    IntegerSetAttr set = conditionSet(parts.affine, own);
+    ranges.push_back(set ? set
+                         : IntegerSetAttr::get(IntegerSet::get(own.size(), kernel.sizes.size(), builder.getAffineConstantExpr(0), false)));
   }
   Value init = s.whole ? Value() : t->value;
   if (!s.whole && !init && s.fill)
     init = emitFill(t, s.fill, s.loc);
   SmallVector<AffineExpr> subs;
   for (Node *n : s.subscripts)
-    subs.push_back(toDomain(n->affine, points));
-  auto type = tensorType(t->dims, storageType(t->element));
-  auto op = te::RecurrenceOp::create(builder, location(s.loc, t->name), type, namesOf(all), points.size(), order.free.size(),
-                                     sizesMap(extentsOf(all)), conditionSet(where, others), init, builder.getArrayAttr(kinds), counts,
-                                     builder.getArrayAttr(ranges),
-                                     AffineMapAttr::get(AffineMap::get(points.size(), kernel.sizes.size(), subs, builder.getContext())),
-                                     AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                     !s.whole && !init && (s.completed || !s.conditions.empty()), /*own_launch=*/false,
-                                     /*point_by_point=*/false, /*behind_parts=*/false, sequenceText(s, order), unsigned(reduces.size()));
+    subs.push_back(toDomain(n->affine, r.points));
+  return te::RecurrenceOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)), namesOf(r.all),
+                                  r.points.size(), s.order->free.size(), sizesMap(extentsOf(r.all)), conditionSet(r.where, r.others), init,
+                                  builder.getArrayAttr(kinds), r.counts, builder.getArrayAttr(ranges),
+                                  AffineMapAttr::get(AffineMap::get(r.points.size(), kernel.sizes.size(), subs, builder.getContext())),
+                                  AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
+                                  !s.whole && !init && (s.completed || !s.conditions.empty()), unsigned(r.reduces.size()));
+}
+
+void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, RecurrenceParts &r) {
+  Tensor *t = s.target;
   // The dims, what reductions come to, and the tensor itself as far as it is defined.
   auto open = [&](Region &region, ArrayRef<IndexVar *> domain, ArrayRef<Node *> values) {
     Block *block = openBody(region, domain);
-    for (Node *r : values)
-      block->addArgument(valueType(r->type), location(r->loc));
-    t->value = block->addArgument(type, location(s.loc, t->name));
+    for (Node *reduce : values)
+      block->addArgument(valueType(reduce->type), location(reduce->loc));
+    t->value = block->addArgument(op.getResult().getType(), location(s.loc, t->name));
     return block;
   };
-  for (auto [k, r] : llvm::enumerate(reduces)) {
-    Block *block = open(op.getTerms()[k], domains[k], {});
-    RegionEmitter region(*this, builder, domains[k], block->getArguments().take_front(all.size()), parts[k].reductions);
-    SmallVector<Constraint> counted(where);
-    counted.append(parts[k].affine);
-    Value holds = region.emitConstraints(counted, location(r->loc)), asked = region.emitAll(parts[k].data);
+  for (auto [k, reduce] : llvm::enumerate(r.reduces)) {
+    Block *block = open(op.getTerms()[k], r.domains[k], {});
+    RegionEmitter region(*this, builder, r.domains[k], block->getArguments().take_front(r.all.size()), r.parts[k].reductions);
+    SmallVector<Constraint> counted(r.where);
+    counted.append(r.parts[k].affine);
+    Value holds = region.emitConstraints(counted, location(reduce->loc)), asked = region.emitAll(r.parts[k].data);
     region.guardOwn(s.ownReads, holds);
-    Value value = region.emit(r->ops[0]);
-    te::YieldOp::create(builder, location(r->loc), ValueRange{value}, asked);
+    Value value = region.emit(reduce->ops[0]);
+    te::YieldOp::create(builder, location(reduce->loc), ValueRange{value}, asked);
   }
-  Block *block = open(op.getBody(), others, reduces);
-  RegionEmitter region(*this, builder, others, block->getArguments().take_front(all.size()), before);
-  for (auto [k, r] : llvm::enumerate(reduces))
-    region.bindReduction(r, block->getArgument(unsigned(all.size() + k)));
-  region.guardOwn(s.ownReads, region.emitConstraints(where, location(s.loc)));
+  Block *block = open(op.getBody(), r.others, r.reduces);
+  RegionEmitter region(*this, builder, r.others, block->getArguments().take_front(r.all.size()), r.before);
+  for (auto [k, reduce] : llvm::enumerate(r.reduces))
+    region.bindReduction(reduce, block->getArgument(unsigned(r.all.size() + k)));
+  region.guardOwn(s.ownReads, region.emitConstraints(r.where, location(s.loc)));
   te::YieldOp::create(builder, location(s.loc), ValueRange{region.emitStored(s.value, t->element)}, Value());
+}
+
+void KernelEmitter::emitRecurrence(const CoreStatement &s) {
+  RecurrenceParts r;
+  findTerms(s, r);
+  numberIndices(*s.order, r);
+  r.where = pointsOf(s);
+  te::RecurrenceOp op = createRecurrence(s, r);
+  fillRecurrence(op, s, r);
   builder.setInsertionPointAfter(op);
-  t->value = op.getResult();
+  s.target->value = op.getResult();
 }
 
 /// What runs one after the other, for the remark.

@@ -144,6 +144,61 @@ bool Parser::isReductionName(StringRef name) {
   return llvm::is_contained({"sum", "prod", "max", "min", "any", "all", "xor", "argmax", "argmin", "mean"}, name);
 }
 
+/// x.mode(..): a dot whose name is followed by '[' or '(' is a bounds mode of the access that follows.
+bool Parser::parseMode(Expr *e) {
+  take();
+  e->modeLoc = peek().loc;
+  e->mode = take().text;
+  if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
+    return false;
+  if (at(Tok::LSquare))
+    return true;
+  if (!isBoundsMode(e->mode) && !tooDeep) { // np.mean(..)
+    Loc loc = e->loc;
+    loc.begin = loc.offset;
+    loc.end = e->modeLoc.offset + e->mode.size();
+    StringRef hint = hintForFunction(e->mode);
+    auto d = diags.error(loc);
+    d << "functions stand in no module here; ";
+    if (hint.empty())
+      d << "write '" << e->mode << (isReductionName(e->mode) ? "[k](..)'" : "(..)'");
+    else
+      d << hint;
+    return false;
+  }
+  return !refuseArgsAsSubscripts(e) && fail(("'[' and the subscripts of '" + e->text + "'").str());
+}
+
+bool Parser::parseCall(Expr *e) {
+  mark(Role::TightOpen);
+  take();
+  e->kind = Expr::Call;
+  size_t first = pos;
+  if (!parseArgs(e->named))
+    return false;
+  if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text) && !startsLine(pos)) { // max(j)(..)
+    Loc loc = tokens[first - 1].loc;
+    loc.begin = loc.offset;
+    loc.end = endOfLast();
+    diags.error(loc) << "the indices of '" << e->text << "' stand in square brackets; write '" << e->text << "[" << textOf(first, pos - 1)
+                     << "](..)'";
+    return false;
+  }
+  return true;
+}
+
+bool Parser::takeSubscripts(Expr *e) {
+  for (BracketItem &item : e->items) {
+    if (item.lo) {
+      diags.error(item.loc) << "a subscript is one expression; a range belongs into the bracket of a "
+                               "reduction, as in 'sum[k in 0:n](..)'";
+      return false;
+    }
+    e->args.push_back(item.expr);
+  }
+  return true;
+}
+
 Expr *Parser::parseNameExpr() {
   Nest nest(*this);
   if (!nest.ok())
@@ -156,34 +211,10 @@ Expr *Parser::parseNameExpr() {
   const Token &name = take();
   Expr *e = make(Expr::Name, name.loc);
   e->text = name.text;
-  // x.mode(..)[..]: a dot whose name is followed by '[' or '(' is a bounds mode.
-  if (at(Tok::Dot) && peek(1).kind == Tok::Name &&
-      (peek(2).kind == Tok::LSquare || (peek(2).kind == Tok::LParen && !startsLine(pos + 2)))) {
-    take();
-    e->modeLoc = peek().loc;
-    e->mode = take().text;
-    if (accept(Tok::LParen, Role::TightOpen) && !parseArgs(e->modeArgs))
-      return nullptr;
-    if (!at(Tok::LSquare) && !isBoundsMode(e->mode) && !tooDeep) { // np.mean(..)
-      Loc loc = e->loc;
-      loc.begin = loc.offset;
-      loc.end = e->modeLoc.offset + e->mode.size();
-      StringRef hint = hintForFunction(e->mode);
-      auto d = diags.error(loc);
-      d << "functions stand in no module here; ";
-      if (hint.empty())
-        d << "write '" << e->mode << (isReductionName(e->mode) ? "[k](..)'" : "(..)'");
-      else
-        d << hint;
-      return nullptr;
-    }
-    if (!at(Tok::LSquare)) {
-      if (refuseArgsAsSubscripts(e))
-        return nullptr;
-      fail(("'[' and the subscripts of '" + e->text + "'").str());
-      return nullptr;
-    }
-  }
+  bool hasMode =
+      at(Tok::Dot) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LSquare || (peek(2).kind == Tok::LParen && !startsLine(pos + 2)));
+  if (hasMode && !parseMode(e))
+    return nullptr;
   size_t bracket = pos;
   if (at(Tok::LSquare)) {
     mark(Role::TightOpen);
@@ -193,35 +224,10 @@ Expr *Parser::parseNameExpr() {
     e->hasBracket = true;
     e->kind = Expr::Access;
   }
-  if (at(Tok::LParen) && e->mode.empty() && !startsLine(pos)) { // (a tuple stands on its own line behind a function's 'let's)
-    mark(Role::TightOpen);
-    take();
-    e->kind = Expr::Call;
-    size_t first = pos;
-    if (!parseArgs(e->named))
-      return nullptr;
-    if (!e->hasBracket && at(Tok::LParen) && isReductionName(e->text) && !startsLine(pos)) { // max(j)(..)
-      Loc loc = tokens[first - 1].loc;
-      loc.begin = loc.offset;
-      loc.end = endOfLast();
-      diags.error(loc) << "the indices of '" << e->text << "' stand in square brackets; write '" << e->text << "[" << textOf(first, pos - 1)
-                       << "](..)'";
-      return nullptr;
-    }
-    return e;
-  }
-  if (e->kind == Expr::Access) {
-    if (!checkAccess(e, bracket))
-      return nullptr;
-    for (BracketItem &item : e->items) {
-      if (item.lo) {
-        diags.error(item.loc) << "a subscript is one expression; a range belongs into the bracket of a "
-                                 "reduction, as in 'sum[k in 0:n](..)'";
-        return nullptr;
-      }
-      e->args.push_back(item.expr);
-    }
-  }
+  if (at(Tok::LParen) && e->mode.empty() && !startsLine(pos)) // (a tuple stands on its own line behind a function's 'let's)
+    return parseCall(e) ? e : nullptr;
+  if (e->kind == Expr::Access && (!checkAccess(e, bracket) || !takeSubscripts(e)))
+    return nullptr;
   return e;
 }
 

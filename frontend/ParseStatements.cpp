@@ -159,38 +159,27 @@ std::string Parser::exampleOfOutput() const {
   return (out.name + "[" + exampleIndices(out.type.dims.size()) + "] = ..").str();
 }
 
-bool Parser::failStatement() {
-  if (tooDeep)
-    return false;
-  StringRef word = peek().text;
-  bool isWordAhead = isWord(peek().kind), isProse;
-  if (slashesBefore(isProse) && isProse)
-    return fail("");
-  StringRef hint = isWordAhead ? hintForStatement(word) : "";
+StringRef Parser::hintForHere() {
   if (atWord("for") && !startsLine(pos) && pos > 0 && tokens[pos - 1].kind != Tok::LBrace && tokens[pos - 1].kind != Tok::Semicolon)
-    hint = "the range of an index stands behind 'where', as in 'where i in 0:n'";
-  if (at(Tok::String)) {
-    diags.error(peek().loc) << "a string is no statement; comments start with '#' and end with the line";
-    return false;
-  }
+    return "the range of an index stands behind 'where', as in 'where i in 0:n'";
+  StringRef hint = isWord(peek().kind) ? hintForStatement(peek().text) : "";
   if (hint.empty() && atDeclaration())
-    hint = "an intermediate tensor is defined by 'let', with its type behind its name, as in 'let t[i]: f32 = ..'";
-  std::string near;
-  if (at(Tok::Name) && hint.empty()) {
-    std::vector<StringRef> words = {"let", "require", "precision", "tolerance", "where"};
-    if (!startsLine(pos))
-      words.insert(words.end(), {"if", "else", "and", "or"});
-    near = findNearest(word, words);
-  }
+    return "an intermediate tensor is defined by 'let', with its type behind its name, as in 'let t[i]: f32 = ..'";
+  return hint;
+}
+
+/// What stands elsewhere in a text, or in another language.
+bool Parser::refuseForeign() {
+  StringRef word = peek().text;
   if (refuseBraces())
-    return false;
+    return true;
   if (atWord("as") && peek(1).kind == Tok::Name && !startsLine(pos)) { // x[i] as f16
     diags.error(peek().loc) << "there is no 'as'; a cast is written '" << peek(1).text << "(..)'";
-    return false;
+    return true;
   }
   if (at(Tok::RParen) || at(Tok::RSquare)) {
     diags.error(peek().loc) << "this '" << word << "' closes nothing: there is no '" << (at(Tok::RParen) ? "(" : "[") << "' before it";
-    return false;
+    return true;
   }
   if (atWord("return")) {
     auto d = diags.error(peek().loc);
@@ -198,23 +187,52 @@ bool Parser::failStatement() {
       d << "there is no 'return': the value of a function is the expression at its end";
     else
       d << "there is no 'return'; assign the output, as in '" << exampleOfOutput() << "'";
+    return true;
+  }
+  return false;
+}
+
+/// f(..), and y(i) = ..
+void Parser::reportCall() {
+  StringRef word = peek().text, instead = hintForFunction(word);
+  auto d = diags.error(peek().loc);
+  auto isIt = [&](const Param &p) { return p.name == word; };
+  if (current && (llvm::any_of(current->outputs, isIt) || llvm::any_of(current->params, isIt))) {
+    size_t close = findAhead({Tok::RParen});
+    bool isShown = tokens[close].kind == Tok::RParen && close > pos + 2;
+    d << "subscripts stand in square brackets; write '" << word << "[" << (isShown ? textOf(pos + 2, close) : "i") << "]'";
+    return;
+  }
+  d << "a call is no statement";
+  if (instead.empty())
+    d << "; assign its value, as in '" << exampleOfOutput() << "'";
+  else
+    d << "; " << instead;
+}
+
+bool Parser::failStatement() {
+  if (tooDeep)
+    return false;
+  StringRef word = peek().text;
+  bool isProse;
+  if (slashesBefore(isProse) && isProse)
+    return fail("");
+  StringRef hint = hintForHere();
+  if (at(Tok::String)) {
+    diags.error(peek().loc) << "a string is no statement; comments start with '#' and end with the line";
     return false;
   }
+  std::string near;
+  if (at(Tok::Name) && hint.empty()) {
+    std::vector<StringRef> words = {"let", "require", "precision", "tolerance", "where"};
+    if (!startsLine(pos))
+      words.insert(words.end(), {"if", "else", "and", "or"});
+    near = findNearest(word, words);
+  }
+  if (refuseForeign())
+    return false;
   if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
-    StringRef instead = hintForFunction(word);
-    auto d = diags.error(peek().loc);
-    auto isIt = [&](const Param &p) { return p.name == word; };
-    if (current && (llvm::any_of(current->outputs, isIt) || llvm::any_of(current->params, isIt))) { // y(i) = ..
-      size_t close = findAhead({Tok::RParen});
-      bool isShown = tokens[close].kind == Tok::RParen && close > pos + 2;
-      d << "subscripts stand in square brackets; write '" << word << "[" << (isShown ? textOf(pos + 2, close) : "i") << "]'";
-      return false;
-    }
-    d << "a call is no statement";
-    if (instead.empty())
-      d << "; assign its value, as in '" << exampleOfOutput() << "'";
-    else
-      d << "; " << instead;
+    reportCall();
     return false;
   }
   if (!hint.empty() || !near.empty()) {

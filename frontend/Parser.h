@@ -115,6 +115,10 @@ private:
   bool parseTarget(Statement &s);
   bool parseAssignOp(Statement &s);
   bool failStatement();
+  /// What was meant by the word that stands where a statement should; empty: not known.
+  llvm::StringRef hintForHere();
+  bool refuseForeign();
+  void reportCall();
   std::string exampleOfOutput() const;
   bool parseWhere(Statement &s);
   bool atStatement() const;
@@ -144,6 +148,10 @@ private:
   Expr *refuseMethod(const Expr *object, size_t first, Loc loc);
   Expr *parsePrimary();
   Expr *parseNameExpr();
+  /// The parts of it; false after an error.
+  bool parseMode(Expr *e);
+  bool parseCall(Expr *e);
+  bool takeSubscripts(Expr *e);
   /// After the opening bracket.
   bool parseExprList(Tok close, std::vector<Expr *> &list, llvm::StringRef what);
   bool parseItems(Tok close, std::vector<BracketItem> &items);

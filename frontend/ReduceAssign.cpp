@@ -6,6 +6,29 @@ using namespace mlir;
 
 namespace kernelc::frontend {
 
+Node *Sema::reduceAssigned(CoreStatement &core, te::Combiner kind, Node *value) {
+  using C = te::Combiner;
+  ElementType element = core.target->element;
+  // Conditions of the statement restrict the reduction.
+  value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
+  if (!value)
+    return nullptr;
+  value->conditions = std::move(core.conditions);
+  core.conditions.clear();
+  if (kind == C::Xor && element == ElementType::boolean && // reduced as integers 0 and 1
+      !(value = elab.makeCompare(arith::CmpIPredicate::ne, value, elab.makeInt(0, value->type, core.loc), core.loc)))
+    return nullptr;
+  // The identity of the output's type, should there be nothing to reduce.
+  if (kind == C::Max || kind == C::Min)
+    value->narrow.reset();
+  if (isSignedInteger(element) && elementBits(element) < 32 && (kind == C::Max || kind == C::Min)) {
+    Node *bound = elab.makeInt(kind == C::Max ? lowestOf(element) : highestOf(element), Ty::IntLit, core.loc);
+    if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
+      return nullptr;
+  }
+  return value;
+}
+
 Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) {
   Tensor *t = core.target;
   using C = te::Combiner;
@@ -17,25 +40,8 @@ Node *Sema::combineWithOld(CoreStatement &core, te::Combiner kind, Node *value) 
     value = elab.convert(value, Ty::F64);
   if (!value)
     return nullptr;
-  if (!core.reduced.empty()) {
-    // Conditions of the statement restrict the reduction.
-    value = elab.makeReduceNode(kind, core.reduced, value, core.loc);
-    if (!value)
-      return nullptr;
-    value->conditions = std::move(core.conditions);
-    core.conditions.clear();
-    if (kind == C::Xor && t->element == ElementType::boolean && // reduced as integers 0 and 1
-        !(value = elab.makeCompare(arith::CmpIPredicate::ne, value, elab.makeInt(0, value->type, core.loc), core.loc)))
-      return nullptr;
-    // The identity of the output's type, should there be nothing to reduce.
-    if (kind == C::Max || kind == C::Min)
-      value->narrow.reset();
-    if (isSignedInteger(t->element) && elementBits(t->element) < 32 && (kind == C::Max || kind == C::Min)) {
-      Node *bound = elab.makeInt(kind == C::Max ? lowestOf(t->element) : highestOf(t->element), Ty::IntLit, core.loc);
-      if (!(value = elab.makeBinary(kind == C::Max ? Node::Max : Node::Min, value, bound, core.loc)))
-        return nullptr;
-    }
-  }
+  if (!core.reduced.empty() && !(value = reduceAssigned(core, kind, value)))
+    return nullptr;
   bool first = llvm::none_of(statements, [&](const CoreStatement &c) { return c.target == t; });
   if (first && !t->isInout) {
     core.fill = elab.makeIdentity(kind, t->element, core.loc);

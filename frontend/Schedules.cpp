@@ -123,6 +123,78 @@ Attribute valueOf(const ScheduleEntry &e, Builder &b, Diagnostics &diags) {
   return b.getI64IntegerAttr(number);
 }
 
+/// What one schedule of the text says, launch by launch.
+class ScheduleReader {
+public:
+  ScheduleReader(Builder &b, Diagnostics &diags, SmallVector<NamedAttribute> &places) : b_(b), diags_(diags), places_(places) {}
+
+  void read(const Definition &d, SmallVector<Attribute> &records) {
+    for (const ScheduleEntry &e : d.entries)
+      e.value ? addField(e) : addLaunch(e);
+    for (auto &[launch, record] : launches_) {
+      if (auto own = tiles_.find(launch); own != tiles_.end())
+        record.push_back(b_.getNamedAttr("tiles", b_.getDictionaryAttr(own->second)));
+      if (!d.target.empty())
+        record.push_back(b_.getNamedAttr("target", b_.getStringAttr(d.target)));
+      records.push_back(b_.getDictionaryAttr(record));
+    }
+  }
+
+private:
+  /// Where messages about a field point.
+  void place(StringRef launch, ArrayRef<StringRef> keys, bool isName, Loc loc) {
+    places_.push_back(b_.getNamedAttr(te::keyOfSchedulePlace(launch, keys, isName), LocationAttr(diags_.underlined(loc))));
+  }
+
+  void addLaunch(const ScheduleEntry &e) {
+    SmallVector<NamedAttribute> &record = launches_[e.launch];
+    if (!record.empty())
+      diags_.error(e.loc) << "launch '" << e.launch << "' has a schedule here already";
+    record.push_back(b_.getNamedAttr("launch", b_.getStringAttr(e.launch)));
+    place(e.launch, {"launch"}, false, e.loc);
+    place(e.launch, {}, false, e.loc);
+  }
+
+  void addField(const ScheduleEntry &e) {
+    SmallVector<NamedAttribute> &record = launches_[e.launch], &list = e.index.empty() ? record : tiles_[e.launch];
+    StringRef key = e.index.empty() ? e.key : e.index;
+    if (llvm::any_of(list, [&](NamedAttribute a) { return a.getName() == key; })) {
+      diags_.error(e.loc) << "'" << key << "' stands here twice";
+      return;
+    }
+    Attribute value = valueOf(e, b_, diags_);
+    if (!value)
+      return;
+    list.push_back(b_.getNamedAttr(key, value));
+    SmallVector<StringRef> path{e.key};
+    if (!e.index.empty())
+      path.push_back(e.index);
+    place(e.launch, path, true, e.loc);
+    place(e.launch, path, false, e.valueLoc);
+  }
+
+  Builder &b_;
+  Diagnostics &diags_;
+  SmallVector<NamedAttribute> &places_;
+  llvm::MapVector<StringRef, SmallVector<NamedAttribute>> launches_, tiles_;
+};
+
+/// The kernel that a schedule is of; null where there is none, after an error if the module `isWhole`.
+te::KernelOp findScheduled(ModuleOp module, const Definition &d, bool isWhole, Diagnostics &diags) {
+  te::KernelOp kernel;
+  SmallVector<StringRef> names;
+  for (auto op : module.getOps<te::KernelOp>()) {
+    names.push_back(op.getSymName());
+    kernel = op.getSymName() == d.name ? op : kernel;
+  }
+  if (kernel || !isWhole) // (one kernel of the file may have been asked for)
+    return kernel;
+  std::string near = findNearest(d.name, names);
+  diags.error(d.nameLoc) << "there is no kernel '" << d.name << "'; "
+                         << (near.empty() ? "the text has '" + llvm::join(names, "', '") + "'" : "did you mean '" + near + "'?");
+  return {};
+}
+
 } // namespace
 
 bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics &diags) {
@@ -132,64 +204,16 @@ bool attachSchedules(ModuleOp module, const Ast &ast, bool isWhole, Diagnostics 
   for (const Definition &d : ast.definitions) {
     if (d.kind != Definition::Schedule || d.isBroken)
       continue;
-    te::KernelOp kernel;
-    SmallVector<StringRef> names;
-    for (auto op : module.getOps<te::KernelOp>()) {
-      names.push_back(op.getSymName());
-      kernel = op.getSymName() == d.name ? op : kernel;
-    }
-    if (!kernel && !isWhole)
-      continue; // one kernel of the file was asked for
-    if (!kernel) {
-      std::string near = findNearest(d.name, names);
-      diags.error(d.nameLoc) << "there is no kernel '" << d.name << "'; "
-                             << (near.empty() ? "the text has '" + llvm::join(names, "', '") + "'" : "did you mean '" + near + "'?");
+    te::KernelOp kernel = findScheduled(module, d, isWhole, diags);
+    if (!kernel)
       continue;
-    }
-    if (!d.target.empty() && !findTarget(absl::string_view(d.target.data(), d.target.size()))) {
-      diags.error(d.targetLoc) << "unknown target '" << d.target << "'"
-                               << suggestTarget(absl::string_view(d.target.data(), d.target.size()));
+    absl::string_view target(d.target.data(), d.target.size());
+    if (!target.empty() && !findTarget(target)) {
+      diags.error(d.targetLoc) << "unknown target '" << d.target << "'" << suggestTarget(target);
       continue;
     }
     auto &[records, places] = found[kernel];
-    auto place = [&](StringRef launch, ArrayRef<StringRef> keys, bool isName, Loc loc) {
-      places.push_back(b.getNamedAttr(te::keyOfSchedulePlace(launch, keys, isName), LocationAttr(diags.underlined(loc))));
-    };
-    llvm::MapVector<StringRef, SmallVector<NamedAttribute>> launches;
-    llvm::MapVector<StringRef, SmallVector<NamedAttribute>> tiles;
-    for (const ScheduleEntry &e : d.entries) {
-      SmallVector<NamedAttribute> &record = launches[e.launch];
-      if (!e.value) { // the launch itself
-        if (!record.empty())
-          diags.error(e.loc) << "launch '" << e.launch << "' has a schedule here already";
-        record.push_back(b.getNamedAttr("launch", b.getStringAttr(e.launch)));
-        place(e.launch, {"launch"}, false, e.loc);
-        place(e.launch, {}, false, e.loc);
-        continue;
-      }
-      SmallVector<NamedAttribute> &list = e.index.empty() ? record : tiles[e.launch];
-      StringRef key = e.index.empty() ? e.key : e.index;
-      if (llvm::any_of(list, [&](NamedAttribute a) { return a.getName() == key; })) {
-        diags.error(e.loc) << "'" << key << "' stands here twice";
-        continue;
-      }
-      Attribute value = valueOf(e, b, diags);
-      if (!value)
-        continue;
-      list.push_back(b.getNamedAttr(key, value));
-      SmallVector<StringRef> path{e.key};
-      if (!e.index.empty())
-        path.push_back(e.index);
-      place(e.launch, path, true, e.loc);
-      place(e.launch, path, false, e.valueLoc);
-    }
-    for (auto &[launch, record] : launches) {
-      if (auto own = tiles.find(launch); own != tiles.end())
-        record.push_back(b.getNamedAttr("tiles", b.getDictionaryAttr(own->second)));
-      if (!d.target.empty())
-        record.push_back(b.getNamedAttr("target", b.getStringAttr(d.target)));
-      records.push_back(b.getDictionaryAttr(record));
-    }
+    ScheduleReader(b, diags, places).read(d, records);
   }
   for (auto &[kernel, what] : found) {
     auto &[records, places] = what;

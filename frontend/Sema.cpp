@@ -160,9 +160,9 @@ bool Sema::declareSizes(const TypeRef &type) {
   return true;
 }
 
-bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
-  auto element = elementNamed(p.type.name);
-  if (!element) {
+/// What does not depend on the dims.
+bool Sema::checkParam(const Param &p, Tensor::Kind kind) {
+  if (!elementNamed(p.type.name)) {
     if (p.type.name == "(")
       diags.error(p.type.loc) << "a parameter cannot be a tuple";
     else
@@ -181,15 +181,7 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
   }
   if (!checkFreshName(p.name, p.loc))
     return false;
-  Tensor &t = kernel.tensors.emplace_back();
-  t.kind = kind;
-  t.name = p.name;
-  t.loc = p.loc;
-  t.element = *element;
-  t.isInout = p.isInout;
-  if (!p.type.isTensor && kind == Tensor::Input && !p.isInout)
-    t.kind = Tensor::Scalar;
-  else if (!p.type.isTensor) {
+  if (!p.type.isTensor && (kind != Tensor::Input || p.isInout)) {
     diags.error(p.type.loc) << "an output is a tensor; write '" << p.type.name << "[]' for a single value";
     return false;
   }
@@ -200,6 +192,10 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
       d << "; write 'const " << p.name << ": " << p.type.name << " = ..'";
     return false;
   }
+  return true;
+}
+
+bool Sema::checkDims(const Param &p, Tensor &t) {
   Scope *scope = elab.openStatement();
   for (const Expr *dim : p.type.dims) {
     Node *n = elab.elaborateInteger(dim, scope, "a size");
@@ -212,6 +208,20 @@ bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
     }
     t.dims.push_back(n->affine);
   }
+  return true;
+}
+
+bool Sema::declareTensor(const Param &p, Tensor::Kind kind) {
+  if (!checkParam(p, kind))
+    return false;
+  Tensor &t = kernel.tensors.emplace_back();
+  t.kind = p.type.isTensor ? kind : Tensor::Scalar;
+  t.name = p.name;
+  t.loc = p.loc;
+  t.element = *elementNamed(p.type.name);
+  t.isInout = p.isInout;
+  if (!checkDims(p, t))
+    return false;
   if (kind == Tensor::Output || p.isInout) {
     t.outIndex = kernel.outs.size();
     kernel.outs.push_back(&t);

@@ -42,6 +42,8 @@ private:
   /// `value` as one of `type`, with a warning where that is hardly what was meant.
   Node *roundConstant(Node *value, ElementType type);
   bool declareTensor(const Param &p, Tensor::Kind kind);
+  bool checkParam(const Param &p, Tensor::Kind kind);
+  bool checkDims(const Param &p, Tensor &t);
   bool declareSizes(const TypeRef &type);
   bool checkFreshName(llvm::StringRef name, Loc loc);
   bool addRequirement(const Statement &s);
@@ -51,6 +53,14 @@ private:
   bool checkStatement(const Statement &s);
   bool checkPolicy(const Statement &s);
   bool checkLet(const Statement &s);
+  bool checkLetText(const Statement &s);
+  bool checkLetSubscripts(const Statement &s, Scope *scope);
+  /// The value of a let that may read itself: `t` is in scope for it alone.
+  Node *elaborateLet(const Statement &s, Tensor &t, const Expr *assigned, Scope *scope);
+  /// Gives `t` the elements that are written, or else those of `value`; returns that as them, null after an error.
+  Node *giveElement(const Statement &s, Tensor &t, Node *value);
+  /// Ranges, dims and order of a let; false after an error.
+  bool finishLet(const Statement &s, CoreStatement &core, Tensor &t, const Expr *assigned);
   ElementType likelyElement(const Expr *e, llvm::StringRef own);
   bool defineTuple(CoreStatement &core, Tensor &t, Node *value);
   /// Of a let with conditions: keeps where it is defined, and gives it some value elsewhere; false after an error.
@@ -59,6 +69,15 @@ private:
   bool giveDims(const CoreStatement &core, Tensor &t);
   mlir::AffineExpr largestOf(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> vars);
   bool checkAssign(const Statement &s);
+  void reportUnknownTarget(const Statement &s);
+  /// What the statement combines by, `form` where that is a reducer of the program; false after an error.
+  bool checkAssignOperator(const Statement &s, CoreStatement &core, const ReducerForm *&form);
+  /// Each makes `value` what the statement stores; false after an error. A plain one:
+  bool storeAs(CoreStatement &core, Node *value, bool wraps);
+  /// Points that may meet:
+  bool formPoints(CoreStatement &core, Scope *scope, const ReducerForm *form, Node *value);
+  /// Combined with what was there:
+  bool combineAssigned(CoreStatement &core, Scope *scope, const ReducerForm *form, Node *value);
   bool checkAssignTarget(const Statement &s, Tensor *t);
   bool bindLeft(const Statement &s, Scope *scope, CoreStatement &core);
   void collectFreeNames(const Expr *e, llvm::SmallVectorImpl<const Expr *> &names);
@@ -71,6 +90,8 @@ private:
   bool finishStatement(CoreStatement &core);
   bool finishAssign(const Statement &s, CoreStatement &core);
   Node *combineWithOld(CoreStatement &core, te::Combiner kind, Node *value);
+  /// `value` reduced over the statement's own indices; null after an error.
+  Node *reduceAssigned(CoreStatement &core, te::Combiner kind, Node *value);
   /// The same by a reducer of the program.
   Node *combineWithOld(CoreStatement &core, const ReducerForm &form, Node *value);
 

@@ -37,16 +37,8 @@ ElementType Sema::likelyElement(const Expr *e, StringRef own) {
   return type ? elementOf(*type) : ElementType::f32;
 }
 
-bool Sema::checkLet(const Statement &s) {
-  let = &s;
-  auto done = llvm::make_scope_exit([&] { let = nullptr; });
-  CoreStatement core;
-  core.loc = s.loc;
-  core.isLet = true;
-  elab.leftNames.clear();
-  elab.leftDims.clear();
-  elab.plainAssign = true;
-  elab.letName = s.target;
+/// What does not depend on the value.
+bool Sema::checkLetText(const Statement &s) {
   if (!s.mode.empty()) {
     diags.error(s.targetLoc) << "a 'let' takes no '." << s.mode << "'";
     return false;
@@ -57,30 +49,28 @@ bool Sema::checkLet(const Statement &s) {
     diags.error(s.type.loc) << "the type of a 'let' is an element type, as in 'let t[i]: bf16 = ..'";
     return false;
   }
-  Scope *scope = elab.openStatement();
-  bool isSplit = false; // an index of the tensor is made of several ones of the statement
-  for (const Expr *sub : s.subscripts)
-    if (sub->kind != Expr::Name) {
-      isSplit = true;
-    } else if (scope->find(sub->text)) {
+  return true;
+}
+
+bool Sema::checkLetSubscripts(const Statement &s, Scope *scope) {
+  for (const Expr *sub : s.subscripts) {
+    if (sub->kind != Expr::Name)
+      continue;
+    if (scope->find(sub->text)) {
       diags.error(sub->loc) << "the subscripts of a 'let' are different index names";
       return false;
-    } else if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
+    }
+    if (bool isSize = elab.sizeIndex.contains(sub->text); isSize || elab.constValues.contains(sub->text)) {
       diags.error(sub->loc) << "'" << sub->text << "' is a " << (isSize ? "size" : "constant") << "; a 'let' has an element for each value "
                             << "of its indices, which are other names, as in 'let " << s.target << "["
                             << exampleIndices(s.subscripts.size()) << "] = ..'";
       return false;
     }
-  if (!bindLeft(s, scope, core))
-    return false;
-  std::vector<BracketItem> where;
-  const Expr *assigned = takeGroups(s, where);
-  if (!assigned || !checkWhere(where, scope, core))
-    return false;
-  Tensor &t = kernel.tensors.emplace_back();
-  t.kind = Tensor::Let;
-  t.name = s.target;
-  t.loc = s.targetLoc;
+  }
+  return true;
+}
+
+Node *Sema::elaborateLet(const Statement &s, Tensor &t, const Expr *assigned, Scope *scope) {
   t.dims.resize(s.subscripts.size()); // known once the ranges are
   if (accesses(assigned, s.target)) { // a recurrence reads it
     elab.own = elab.tensors[s.target] = &t;
@@ -91,6 +81,66 @@ bool Sema::checkLet(const Statement &s) {
   if (std::exchange(elab.own, nullptr))
     elab.tensors.erase(s.target);
   t.dims.clear();
+  return value;
+}
+
+Node *Sema::giveElement(const Statement &s, Tensor &t, Node *value) {
+  if (s.type.name.empty()) {
+    if ((value = elab.concrete(value))) {
+      t.element = elementOf(value->type);
+      t.narrow = value->narrow;
+    }
+    return value;
+  }
+  auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
+  if (!element) {
+    elab.reportUnknownType(s.type.name, s.type.loc);
+    return nullptr;
+  }
+  t.element = *element;
+  return elab.convertForStore(value, *element, ("'" + s.target + "'").str());
+}
+
+bool Sema::finishLet(const Statement &s, CoreStatement &core, Tensor &t, const Expr *assigned) {
+  if (!readsOwn(core))
+    return restrictLet(core, t) && finishStatement(core) && giveDims(core, t);
+  if (s.type.name.empty() && t.element != likelyElement(assigned, s.target)) {
+    StringRef type = name(core.value->type);
+    diags.error(s.targetLoc) << "'" << s.target << "' reads itself and is of " << type << "; give it its type, as in 'let " << s.target
+                             << "[" << exampleIndices(s.subscripts.size()) << "]: " << type << " = ..'";
+    return false;
+  }
+  if (!core.conditions.empty()) {
+    diags.error(core.conditions.front()->loc) << "a 'let' that reads itself takes no conditions; choose by 'a if c else b'";
+    return false;
+  }
+  return requirementsAreKnown && inferRanges(core) && giveDims(core, t) && checkBounds(core) && makeRecurrence(core);
+}
+
+bool Sema::checkLet(const Statement &s) {
+  let = &s;
+  auto done = llvm::make_scope_exit([&] { let = nullptr; });
+  CoreStatement core;
+  core.loc = s.loc;
+  core.isLet = true;
+  elab.leftNames.clear();
+  elab.leftDims.clear();
+  elab.plainAssign = true;
+  elab.letName = s.target;
+  if (!checkLetText(s))
+    return false;
+  Scope *scope = elab.openStatement();
+  if (!checkLetSubscripts(s, scope) || !bindLeft(s, scope, core))
+    return false;
+  std::vector<BracketItem> where;
+  const Expr *assigned = takeGroups(s, where);
+  if (!assigned || !checkWhere(where, scope, core))
+    return false;
+  Tensor &t = kernel.tensors.emplace_back();
+  t.kind = Tensor::Let;
+  t.name = s.target;
+  t.loc = s.targetLoc;
+  Node *value = elaborateLet(s, t, assigned, scope);
   if (!value)
     return false;
   t.poisoned = true;
@@ -99,48 +149,19 @@ bool Sema::checkLet(const Statement &s) {
     elab.tensors[s.target] = &t;
     return value && defineTuple(core, t, value);
   }
+  // An index of the tensor may be made of several ones of the statement.
+  bool isSplit = llvm::any_of(s.subscripts, [](const Expr *sub) { return sub->kind != Expr::Name; });
   if (isSplit && !core.conditions.empty()) {
     diags.error(core.conditions.front()->loc)
         << "a 'let' whose subscripts are no index names takes ranges behind 'where', and no conditions";
     elab.tensors[s.target] = &t;
     return false;
   }
-  if (!s.type.name.empty()) {
-    auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
-    if (!element) {
-      elab.reportUnknownType(s.type.name, s.type.loc);
-      elab.tensors[s.target] = &t;
-      return false;
-    }
-    value = elab.convertForStore(value, *element, ("'" + s.target + "'").str());
-    t.element = *element;
-  } else {
-    value = elab.concrete(value);
-    if (value) {
-      t.element = elementOf(value->type);
-      t.narrow = value->narrow;
-    }
-  }
+  core.value = giveElement(s, t, value);
   elab.tensors[s.target] = &t;
-  if (!value)
-    return false;
-  core.value = value;
   core.target = &t;
-  if (readsOwn(core)) {
-    if (s.type.name.empty() && t.element != likelyElement(assigned, s.target)) {
-      diags.error(s.targetLoc) << "'" << s.target << "' reads itself and is of " << name(value->type) << "; give it its type, as in 'let "
-                               << s.target << "[" << exampleIndices(s.subscripts.size()) << "]: " << name(value->type) << " = ..'";
-      return false;
-    }
-    if (!core.conditions.empty()) {
-      diags.error(core.conditions.front()->loc) << "a 'let' that reads itself takes no conditions; choose by 'a if c else b'";
-      return false;
-    }
-    if (!requirementsAreKnown || !inferRanges(core) || !giveDims(core, t) || !checkBounds(core) || !makeRecurrence(core))
-      return false;
-  } else if (!restrictLet(core, t) || !finishStatement(core) || !giveDims(core, t)) {
+  if (!core.value || !finishLet(s, core, t, assigned))
     return false;
-  }
   t.poisoned = false;
   core.target = &t;
   statements.push_back(std::move(core));

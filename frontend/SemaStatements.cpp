@@ -283,40 +283,32 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   return true;
 }
 
-bool Sema::checkAssign(const Statement &s) {
-  auto it = elab.tensors.find(s.target);
-  if (it == elab.tensors.end()) {
-    SmallVector<StringRef> known;
-    for (Tensor *o : kernel.outs)
-      known.push_back(o->name);
-    std::string near = findNearest(s.target, known);
-    // k = reduce_axis(..): the call says what is meant.
-    StringRef instead =
-        near.empty() && s.value->kind == Expr::Call && !elab.isFunction(s.value->text) ? hintForFunction(s.value->text) : "";
-    auto d = diags.error(instead.empty() ? s.targetLoc : s.value->loc);
-    if (!instead.empty())
-      d << "unknown function '" << s.value->text << "'; " << instead;
-    else
-      d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
-    if (!near.empty())
-      d << "; did you mean '" << near << "'?";
-    else if (llvm::is_contained({"precision", "tolerance"}, s.target))
-      d << "; a policy is written '" << (s.target == "precision" ? "precision(contract = tf32)'" : "tolerance(rel = 2e-3)'");
-    else if (instead.empty())
-      d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
-    Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
-    unknown.name = s.target;
-    unknown.kind = Tensor::Let;
-    unknown.poisoned = true;
-    elab.tensors[s.target] = &unknown;
-    return false;
-  }
-  Tensor *t = it->second;
-  if (!checkAssignTarget(s, t))
-    return false;
-  CoreStatement core;
-  core.loc = s.loc;
-  core.target = t;
+void Sema::reportUnknownTarget(const Statement &s) {
+  SmallVector<StringRef> known;
+  for (Tensor *o : kernel.outs)
+    known.push_back(o->name);
+  std::string near = findNearest(s.target, known);
+  // k = reduce_axis(..): the call says what is meant.
+  StringRef instead = near.empty() && s.value->kind == Expr::Call && !elab.isFunction(s.value->text) ? hintForFunction(s.value->text) : "";
+  auto d = diags.error(instead.empty() ? s.targetLoc : s.value->loc);
+  if (!instead.empty())
+    d << "unknown function '" << s.value->text << "'; " << instead;
+  else
+    d << "'" << s.target << "' is not an output of '" << kernel.def->name << "'";
+  if (!near.empty())
+    d << "; did you mean '" << near << "'?";
+  else if (llvm::is_contained({"precision", "tolerance"}, s.target))
+    d << "; a policy is written '" << (s.target == "precision" ? "precision(contract = tf32)'" : "tolerance(rel = 2e-3)'");
+  else if (instead.empty())
+    d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
+  Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake
+  unknown.name = s.target;
+  unknown.kind = Tensor::Let;
+  unknown.poisoned = true;
+  elab.tensors[s.target] = &unknown;
+}
+
+bool Sema::checkAssignOperator(const Statement &s, CoreStatement &core, const ReducerForm *&form) {
   using C = te::Combiner;
   core.reduceAssign = llvm::StringSwitch<std::optional<C>>(s.op)
                           .Case("+=", C::Sum)
@@ -327,22 +319,39 @@ bool Sema::checkAssign(const Statement &s) {
                           .Case("or", C::Or)
                           .Case("xor", C::Xor)
                           .Default(std::nullopt);
-  const ReducerForm *form = nullptr;
-  if (!core.reduceAssign && s.op != "=") {
-    if (!elab.isReducer(s.op)) {
-      diags.error(s.opLoc) << "'" << s.op
-                           << "=' is not an assignment form; there are = += *= min= max= and= or= xor= and those of reducers";
-      return false;
-    }
-    if (!(form = elab.findReducer(s.op)))
-      return false;
-    if (!form->isScalar()) {
-      diags.error(s.opLoc) << "'" << s.op << "' reduces tuples, which no tensor holds; reduce in a 'let', as in 'let t[i] = " << s.op
-                           << "[k](..)', and store its fields";
-      return false;
-    }
-    core.reduceAssign = C::Custom;
+  form = nullptr;
+  if (core.reduceAssign || s.op == "=")
+    return true;
+  if (!elab.isReducer(s.op)) {
+    diags.error(s.opLoc) << "'" << s.op << "=' is not an assignment form; there are = += *= min= max= and= or= xor= and those of reducers";
+    return false;
   }
+  if (!(form = elab.findReducer(s.op)))
+    return false;
+  if (!form->isScalar()) {
+    diags.error(s.opLoc) << "'" << s.op << "' reduces tuples, which no tensor holds; reduce in a 'let', as in 'let t[i] = " << s.op
+                         << "[k](..)', and store its fields";
+    return false;
+  }
+  core.reduceAssign = C::Custom;
+  return true;
+}
+
+bool Sema::checkAssign(const Statement &s) {
+  auto it = elab.tensors.find(s.target);
+  if (it == elab.tensors.end()) {
+    reportUnknownTarget(s);
+    return false;
+  }
+  Tensor *t = it->second;
+  if (!checkAssignTarget(s, t))
+    return false;
+  CoreStatement core;
+  core.loc = s.loc;
+  core.target = t;
+  const ReducerForm *form;
+  if (!checkAssignOperator(s, core, form))
+    return false;
   elab.leftNames.clear();
   elab.leftDims.clear();
   elab.plainAssign = !core.reduceAssign;
@@ -368,39 +377,47 @@ bool Sema::checkAssign(const Statement &s) {
   elab.own = nullptr;
   if (!value)
     return false;
-  if (form && scatters)
-    return (core.value = gatherPoints(core, scope, *form, value)) && finishAssign(s, core);
-  if (scatters)
-    return formScatter(core, core.reduceAssign, value) && finishAssign(s, core);
-  CoreStatement meeting; // as it is should several points meet in one element
-  if (core.reduceAssign) {
-    meeting = core;
-    meeting.value = value;
-    value = form ? combineWithOld(core, *form, value) : combineWithOld(core, *core.reduceAssign, value);
-  }
-  bool wraps = core.reduceAssign && value && isInt(value->type) && !kernelc::isFloat(t->element) &&
-               t->element != ElementType::boolean; // as integer sums do
-  if (value)
-    value = wraps ? elab.castTo(value, t->element, value->loc) : elab.convertForStore(value, t->element, ("'" + t->name + "'").str());
-  if (!value)
+  bool isFormed = scatters            ? formPoints(core, scope, form, value)
+                  : core.reduceAssign ? combineAssigned(core, scope, form, value)
+                                      : storeAs(core, value, /*wraps=*/false);
+  return isFormed && finishAssign(s, core);
+}
+
+bool Sema::storeAs(CoreStatement &core, Node *value, bool wraps) {
+  ElementType element = core.target->element;
+  core.value = !value  ? nullptr
+               : wraps ? elab.castTo(value, element, value->loc)
+                       : elab.convertForStore(value, element, ("'" + core.target->name + "'").str());
+  return core.value;
+}
+
+bool Sema::formPoints(CoreStatement &core, Scope *scope, const ReducerForm *form, Node *value) {
+  return form ? bool(core.value = gatherPoints(core, scope, *form, value)) : formScatter(core, core.reduceAssign, value);
+}
+
+bool Sema::combineAssigned(CoreStatement &core, Scope *scope, const ReducerForm *form, Node *value) {
+  Tensor *t = core.target;
+  CoreStatement meeting = core; // as it is should several points meet in one element
+  meeting.value = value;
+  value = form ? combineWithOld(core, *form, value) : combineWithOld(core, *core.reduceAssign, value);
+  bool wraps = value && isInt(value->type) && !kernelc::isFloat(t->element) && t->element != ElementType::boolean; // as integer sums do
+  if (!storeAs(core, value, wraps))
     return false;
-  core.value = value;
-  if (core.reduceAssign && requirementsAreKnown) {
-    if (!inferRanges(core)) {
-      t->poisoned = true;
-      return false;
-    }
-    if (!namesElementsOnce(core)) {
-      core = std::move(meeting);
-      if (form)
-        return (core.value = gatherPoints(core, scope, *form, core.value)) && finishAssign(s, core);
-      if (!formScatter(core, core.reduceAssign, core.value))
-        return false;
-      for (IndexVar *v : core.vars) // as free indices they are found anew
-        v->lo = v->extent = v->movingLo = v->movingHi = AffineExpr();
-    }
+  if (!requirementsAreKnown)
+    return true;
+  if (!inferRanges(core)) {
+    t->poisoned = true;
+    return false;
   }
-  return finishAssign(s, core);
+  if (namesElementsOnce(core))
+    return true;
+  core = std::move(meeting);
+  if (!formPoints(core, scope, form, core.value))
+    return false;
+  if (!form)
+    for (IndexVar *v : core.vars) // as free indices they are found anew
+      v->lo = v->extent = v->movingLo = v->movingHi = AffineExpr();
+  return true;
 }
 
 bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
