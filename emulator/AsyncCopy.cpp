@@ -39,26 +39,25 @@ void Machine::cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBy
   write.clock = t.copyAgent.issued + 1;
   access(write, dst, bytes, true);
   countRequest(t, at, dst, bytes);
-  PendingCopy copy{static_cast<unsigned char *>(dst), bytes, {}, false};
+  PendingCopy copy{static_cast<unsigned char *>(dst), bytes, write.clock, {}, false};
   std::memcpy(copy.data, src, srcBytes); // the rest is zero
   t.openCopies.push_back(copy);
 }
 
 void Machine::cpAsyncCommit() {
   Thread &t = self();
-  t.copyGroups.push_back(std::move(t.openCopies));
+  t.copyGroups.push_back({std::move(t.openCopies), ++t.copyAgent.issued});
   t.openCopies.clear();
-  t.copyAgent.issued++;
   noteCommitted(t, EarlyWork::Copies);
 }
 
 void Machine::cpAsyncWait(int pending) {
   Thread &t = self();
   while (t.copyGroups.size() > size_t(pending)) {
-    for (PendingCopy &c : t.copyGroups.front())
+    for (PendingCopy &c : t.copyGroups.front().copies)
       c.land();
+    t.copyAgent.done = t.copyGroups.front().clock;
     t.copyGroups.pop_front();
-    t.copyAgent.done++;
   }
 }
 

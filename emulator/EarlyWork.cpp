@@ -18,8 +18,8 @@ void Machine::doEarlyWork() {
   early_.pop_back();
   switch (kind) {
   case EarlyWork::Copies:
-    for (auto &group : t->copyGroups)
-      for (PendingCopy &copy : group)
+    for (CopyGroup &group : t->copyGroups)
+      for (PendingCopy &copy : group.copies)
         copy.land();
     return;
   case EarlyWork::Stores:
@@ -30,18 +30,8 @@ void Machine::doEarlyWork() {
   case EarlyWork::Products: {
     // In order, and together: a group whose last threads have not come, or that differ, waits for the wait.
     unsigned number = t->linear / 128;
-    Warpgroup &warpgroup = t->block->warpgroups[number];
-    size_t group = warpgroup.ahead;
-    for (unsigned i = 0; i < 128; i++)
-      if (t->block->threads[number * 128 + i]->wgmmaGroups.size() <= group)
-        return;
-    size_t count = t->block->threads[number * 128]->wgmmaGroups[group].size();
-    for (size_t i = 0; i < count; i++)
-      if (findOtherWgmma(*t->block, number, group, i) < 128)
-        return;
-    for (size_t i = 0; i < count; i++)
-      runWgmma(*t->block, number, group, i);
-    warpgroup.ahead++;
+    if (isWgmmaCommitted(*t->block, number) && findOtherWgmma(*t->block, number) == 128)
+      runWgmmaGroup(*t->block, number);
   }
   }
 }

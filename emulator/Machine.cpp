@@ -230,6 +230,11 @@ Report Machine::run() {
       idleYields_ = 0;
       continue;
     }
+    if (!copyArrivals_.empty() && (ready_.empty() || spinning || (options_.seed && random_() % 16 == 0))) {
+      completeCopyArrival(options_.seed ? random_() % copyArrivals_.size() : 0);
+      idleYields_ = 0;
+      continue;
+    }
     if (!early_.empty() && random_() % 16 == 0) {
       doEarlyWork();
       continue;
@@ -264,9 +269,10 @@ Report Machine::run() {
 }
 
 void Machine::retire(Thread &t) {
-  bool copies = !t.openCopies.empty();
-  for (auto &group : t.copyGroups)
-    copies |= !group.empty();
+  auto isNobodys = [&](const PendingCopy &copy) { return copy.clock > t.toldCopies; };
+  bool copies = std::any_of(t.openCopies.begin(), t.openCopies.end(), isNobodys);
+  for (const CopyGroup &group : t.copyGroups)
+    copies |= std::any_of(group.copies.begin(), group.copies.end(), isNobodys);
   if (checks() && copies)
     report(FindingKind::LostAsyncWork, "the thread ended with cp.async copies it never waited for", party(t, "exit", t.warpPc));
   if (checks() && (!t.openStores.empty() || t.storeGroups.size() > t.storesRead))
@@ -291,6 +297,7 @@ void Machine::retire(Thread &t) {
 
 void Machine::closeDomain(Domain &domain) {
   std::erase_if(early_, [&](const EarlyWork &work) { return work.thread->block->domain == &domain; });
+  std::erase_if(copyArrivals_, [&](const CopyArrival &arrival) { return arrival.thread->block->domain == &domain; });
   finishMbarriers(domain);
   if (checks())
     checkRemote(domain);

@@ -57,7 +57,8 @@ public:
   ClocksRef join(const std::vector<Thread *> &threads, const Clocks *extra);
   void acquire(Thread &t, const Clocks &what);
   void allocateAgent(Thread &t, Agent &agent, const char *name);
-  const Agent *wgmmaAgent(const Thread &t) const;
+  /// What reads operands of the thread's warpgroup; 0: nothing yet.
+  uint16_t wgmmaAgent(const Thread &t) const;
   void fenceMbarriers(Thread &t);
   void fence(Thread &t, int scope);
   /// What `t` knows, and what it did, up to now.
@@ -128,8 +129,10 @@ private:
   PackedTensorMap readTensorMap(const void *map, int rank, const char *what, uint32_t pc);
   void checkRowStart(const Transfer &op, const char *what, uint32_t at);
   void checkTransfer(const Transfer &op, const Actor &global, const Actor &shared);
-  /// One of the arrivals that the running phase takes.
-  void takeArrival(Mbarrier &bar, size_t offset, const char *what, uint32_t at);
+  /// One of the arrivals that the running phase takes; false, and a finding about `t`, if it has taken all.
+  bool takeArrival(Mbarrier &bar, size_t offset, const Thread &t, const char *what, uint32_t at);
+  /// Lands the copies that an mbarrier waits for, and arrives.
+  void completeCopyArrival(size_t index);
   /// The mbarrier that a transfer completes on, and the agent that stands for its transfers.
   Mbarrier &beginTransfer(Transfer &op, void *bar, unsigned rank, const char *what, uint32_t at);
   void finishTransfer(const Transfer &op, size_t bytes);
@@ -147,9 +150,13 @@ private:
   void checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc);
   // Wgmma.cpp
   /// Runs one instruction of the warpgroup's group `group`, counted from the oldest.
-  void runWgmma(Block &block, unsigned warpgroup, size_t group, size_t index);
-  /// The first lane whose instruction is another one than lane 0's; 128: none.
-  unsigned findOtherWgmma(Block &block, unsigned warpgroup, size_t group, size_t index);
+  /// Runs the warpgroup's next group; false where a thread has not committed it.
+  bool runWgmmaGroup(Block &block, unsigned warpgroup);
+  /// The first thread whose instructions of the next group are others than thread 0's; 128: none.
+  unsigned findOtherWgmma(Block &block, unsigned warpgroup);
+  /// Whether all threads have committed the next group.
+  bool isWgmmaCommitted(Block &block, unsigned warpgroup);
+  void runWgmma(Block &block, unsigned warpgroup, size_t index);
   void checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA);
   bool happenedBefore(const Actor &who, const Stamp &s, uintptr_t address, const char *what, size_t at);
   void switchTo(Thread &t);
@@ -176,8 +183,9 @@ private:
   std::vector<unsigned char *> freeShared_, allShared_;
   size_t sharedMapping_ = 0;
   std::vector<std::unique_ptr<Domain>> live_;
-  std::deque<Transfer> loads_;   ///< issued, not complete
-  std::vector<EarlyWork> early_; ///< under a seed
+  std::deque<Transfer> loads_;           ///< issued, not complete
+  std::deque<CopyArrival> copyArrivals_; ///< not there yet
+  std::vector<EarlyWork> early_;         ///< under a seed
   int64_t domainCount_ = 0, nextDomain_ = 0;
   std::vector<int64_t> order_; ///< in which they are admitted; empty: that of their numbers
   unsigned blockThreads_ = 0;

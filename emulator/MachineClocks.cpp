@@ -26,7 +26,7 @@ bool Machine::ordered(const Thread &t, const Stamp &s, uintptr_t address) const 
       return true;
     if (s.agent == t.storeAgent.index && s.clock <= t.storeAgent.done)
       return true;
-    if (const Agent *mma = wgmmaAgent(t); mma && s.agent == mma->index && s.clock <= mma->done)
+    if (s.agent == wgmmaAgent(t) && s.clock <= t.wgmmaWaited)
       return true;
   }
   return t.clocks->seenAt(s.agent) >= s.clock;
@@ -74,11 +74,13 @@ void Machine::contribute(const Thread &t, Clocks &into) const {
   into.setFenced(t.agent, t.fencedClock);
   if (t.consumedClock)
     into.setConsumed(t.agent, t.consumedClock);
-  for (const Agent *a : {&t.copyAgent, &t.bulkAgent, &t.storeAgent, wgmmaAgent(t)})
-    if (a && a->index) {
+  for (const Agent *a : {&t.copyAgent, &t.bulkAgent, &t.storeAgent})
+    if (a->index) {
       into.setSeen(a->index, a->done);
       into.setFenced(a->index, a->fenced);
     }
+  if (uint16_t products = wgmmaAgent(t))
+    into.setSeen(products, t.wgmmaWaited);
 }
 
 ClocksRef Machine::join(const std::vector<Thread *> &threads, const Clocks *extra) {
@@ -102,9 +104,9 @@ void Machine::acquire(Thread &t, const Clocks &what) {
   t.clocks = std::move(mine);
 }
 
-const Agent *Machine::wgmmaAgent(const Thread &t) const {
+uint16_t Machine::wgmmaAgent(const Thread &t) const {
   unsigned group = t.linear / 128;
-  return group < t.block->warpgroups.size() ? &t.block->warpgroups[group].agent : nullptr;
+  return group < t.block->warpgroups.size() ? t.block->warpgroups[group].agent : uint16_t(0);
 }
 
 void Machine::allocateAgent(Thread &t, Agent &agent, const char *name) {

@@ -26,6 +26,7 @@ namespace kernelc::emulator {
 
 struct Block;
 struct Domain;
+struct Thread;
 class Machine;
 
 /// An asynchronous stand-in of one thread or warpgroup: its clock counts groups.
@@ -38,12 +39,26 @@ struct Agent {
 struct PendingCopy {
   unsigned char *dst;
   unsigned bytes;
+  uint32_t clock; ///< of the thread's copy agent
   unsigned char data[16];
   bool isDone = false;
   void land() {
     if (!std::exchange(isDone, true))
       std::memcpy(dst, data, bytes);
   }
+};
+
+struct CopyGroup {
+  std::vector<PendingCopy> copies;
+  uint32_t clock; ///< of its last copies; groups, and what lies between arrivals on mbarriers, count it
+};
+
+/// An mbarrier's arrival that comes once a thread's copies up to `clock` are there.
+struct CopyArrival {
+  Thread *thread;
+  uint32_t clock;
+  size_t barrier; ///< its offset in the thread's block
+  uint32_t pc;
 };
 
 /// Which words of a fiber's stack were written since its last wgmma.fence: registers with
@@ -116,12 +131,14 @@ struct Thread {
   // Asynchronous work.
   Agent copyAgent, bulkAgent, storeAgent; ///< cp.async; TMA stores: source reads, global writes
   std::vector<PendingCopy> openCopies;
-  std::deque<std::vector<PendingCopy>> copyGroups;
+  std::deque<CopyGroup> copyGroups;
+  uint32_t toldCopies = 0; ///< clock of the last copies whose arrival an mbarrier waits for
   std::vector<Transfer> openStores;
   std::deque<std::vector<Transfer>> storeGroups;
   unsigned storesRead = 0; ///< leading groups whose source has been read already
   std::vector<WgmmaOp> openWgmma;
-  std::deque<std::vector<WgmmaOp>> wgmmaGroups;
+  std::deque<std::vector<WgmmaOp>> wgmmaGroups;           ///< committed, not waited for
+  uint32_t wgmmaWaited = 0;                               ///< groups before those
   std::vector<std::pair<uintptr_t, size_t>> accumulators; ///< register arrays any wgmma wrote
   bool wgmmaFenceNeeded = true;
   RegisterWrites registerWrites;
@@ -174,12 +191,12 @@ struct Mbarrier {
   bool initFenced = false;
   Party lastTransfer;
 };
-/// Four warps that issue wgmma together.
+/// Four warps that issue wgmma together, and wait for it each for itself.
 struct Warpgroup {
-  Agent agent;
-  std::vector<Thread *> waiting;
-  int pending = 0;
-  unsigned ahead = 0; ///< leading groups that ran before anyone waited for them
+  uint16_t agent = 0;                           ///< that reads shared memory; 0: not allocated
+  std::array<std::vector<Thread *>, 4> waiting; ///< lanes of each warp that have come to its wait
+  std::vector<Thread *> stalled;                ///< one of each warp that waits for the others to commit
+  uint32_t ran = 0;                             ///< groups that have run
 };
 /// A thread has committed work of a kind, which under a seed may be done before a wait asks for it.
 struct EarlyWork {

@@ -8,6 +8,8 @@
 
 namespace kernelc::emulator {
 
+constexpr const char *kCopyArrival = "cp.async.mbarrier.arrive";
+
 static std::string describeMbarrier(const Thread &t) {
   for (auto &[offset, bar] : t.block->mbarriers)
     if (offset == t.waitArg >> 1)
@@ -90,15 +92,18 @@ void Machine::mbarrierStep(Block &block, Mbarrier &bar) {
     makeReady(*w); // each looks again at its parity
 }
 
-void Machine::takeArrival(Mbarrier &bar, size_t offset, const char *what, uint32_t at) {
-  if (bar.pending == 0)
-    fail(FindingKind::BarrierProtocol,
-         absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ", offset,
-                      ", which still waits for ", bar.bytes, " bytes"),
-         what, at);
+bool Machine::takeArrival(Mbarrier &bar, size_t offset, const Thread &t, const char *what, uint32_t at) {
+  if (bar.pending == 0) {
+    report(FindingKind::BarrierProtocol,
+           absl::StrCat("more than ", bar.count, " arrivals in phase ", bar.phase, " of the mbarrier at shared byte ", offset,
+                        ", which still waits for ", bar.bytes, " bytes"),
+           party(t, what, at));
+    return false;
+  }
   bar.pending--;
   if (checks() && !bar.released)
     bar.released = std::make_shared<Clocks>();
+  return true;
 }
 
 void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, const void *pc) {
@@ -111,7 +116,8 @@ void Machine::mbarrierArrive(void *p, int cta, unsigned bytes, bool expect, cons
     noteRemote(actor(t, true, at, /*atomic=*/true), *block);
   if (expect)
     bar.bytes += bytes;
-  takeArrival(bar, offset, "mbarrier.arrive", at);
+  if (!takeArrival(bar, offset, t, "mbarrier.arrive", at))
+    abandon();
   if (checks()) {
     bar.released->merge(*t.clocks);
     contribute(t, *bar.released);
@@ -124,13 +130,32 @@ void Machine::cpAsyncArrive(void *p, const void *pc) {
   Thread &t = self();
   uint32_t at = offsetOf(pc);
   size_t offset;
-  Mbarrier &bar = ownMbarrier(p, "cp.async.mbarrier.arrive", "cp.async.mbarrier.arrive", at, &offset);
+  ownMbarrier(p, kCopyArrival, kCopyArrival, at, &offset);
   allocateAgent(t, t.copyAgent, "cp.async");
-  cpAsyncCommit();
-  cpAsyncWait(0);
-  takeArrival(bar, offset, "cp.async.mbarrier.arrive", at);
+  // What the thread copies from here on is told apart. It knows no more about its copies than before.
+  t.toldCopies = ++t.copyAgent.issued;
+  copyArrivals_.push_back({&t, t.toldCopies, offset, at});
+}
+
+void Machine::completeCopyArrival(size_t index) {
+  CopyArrival arrival = copyArrivals_[index];
+  copyArrivals_.erase(copyArrivals_.begin() + index);
+  Thread &t = *arrival.thread;
+  auto land = [&](std::vector<PendingCopy> &copies) {
+    for (PendingCopy &copy : copies)
+      if (copy.clock <= arrival.clock)
+        copy.land();
+  };
+  for (CopyGroup &group : t.copyGroups)
+    land(group.copies);
+  land(t.openCopies);
+  Mbarrier &bar = t.block->mbarriers[arrival.barrier];
+  if (!takeArrival(bar, arrival.barrier, t, kCopyArrival, arrival.pc)) {
+    abandoned_ = true; // no thread is running that could end
+    return;
+  }
   if (checks()) // its copies; nothing else that the thread has done
-    bar.released->setSeen(t.copyAgent.index, t.copyAgent.done);
+    bar.released->setSeen(t.copyAgent.index, arrival.clock);
   mbarrierStep(*t.block, bar);
 }
 

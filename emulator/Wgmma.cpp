@@ -49,8 +49,7 @@ void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
   MatrixDescriptor d(isA ? op.args.descA : op.args.descB);
   int bytes = elementBytes(op.args.typeA), k = 32 / bytes, rows = isA ? 64 : op.args.n;
   bool mnMajor = isA ? op.args.transposeA : op.args.transposeB;
-  Warpgroup &group = t.block->warpgroups[t.linear / 128];
-  Actor read{&t, group.agent.index, Stamp::AsyncProxy, group.agent.issued + 1, op.pc, 0};
+  Actor read{&t, wgmmaAgent(t), Stamp::AsyncProxy, t.wgmmaWaited + uint32_t(t.wgmmaGroups.size()) + 1, op.pc, 0};
   int perChunk = 16 / bytes;
   for (int mn = 0; mn < rows; mn += mnMajor ? perChunk : 1)
     for (int kk = 0; kk < k; kk += mnMajor ? 1 : perChunk) {
@@ -94,12 +93,11 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   // Warps read for themselves: one lane of each speaks for its knowledge.
   if (t.linear % 32 == 0) {
     Warpgroup &group = t.block->warpgroups[t.linear / 128];
-    if (!group.agent.index) {
+    if (!group.agent) {
       Domain &domain = *t.block->domain;
-      group.agent.index = uint16_t(domain.agents++);
+      group.agent = uint16_t(domain.agents++);
       domain.agentNames.push_back(absl::StrCat("wgmma@", t.agent));
     }
-    group.agent.issued = group.agent.done + uint32_t(t.wgmmaGroups.size());
     if (!args.registersA)
       checkWgmmaOperand(t, op, true);
     checkWgmmaOperand(t, op, false);
@@ -112,70 +110,113 @@ void Machine::wgmmaCommit() {
   t.wgmmaGroups.push_back(std::move(t.openWgmma));
   t.openWgmma.clear();
   noteCommitted(t, EarlyWork::Products);
+  if (t.linear / 128 >= t.block->warpgroups.size())
+    return;
+  Warpgroup &group = t.block->warpgroups[t.linear / 128];
+  if (group.stalled.empty() || !isWgmmaCommitted(*t.block, t.linear / 128))
+    return;
+  std::vector<Thread *> stalled;
+  stalled.swap(group.stalled);
+  for (Thread *w : stalled)
+    makeReady(*w); // each looks again
 }
 
 static std::string describeWgmma(const Thread &t) {
-  return absl::StrCat("warpgroup wgmma.wait_group (", t.block->warpgroups[t.linear / 128].waiting.size(), " of 128 threads arrived)");
+  return absl::StrCat("wgmma.wait_group (", t.block->warpgroups[t.linear / 128].waiting[t.linear / 32 % 4].size(),
+                      " of the warp's 32 threads arrived)");
+}
+
+static std::string describeStalledWgmma(const Thread &) {
+  return "wgmma.wait_group, until all four warps of the warpgroup have committed the products";
 }
 
 void Machine::wgmmaWait(int pending, const void *pc) {
   Thread &t = self();
   t.warpPc = offsetOf(pc);
-  if (t.linear / 128 >= t.block->warpgroups.size())
+  unsigned number = t.linear / 128;
+  if (number >= t.block->warpgroups.size())
     fail(FindingKind::InvalidOperation, "wgmma needs a warpgroup of 128 threads", "wgmma.wait_group", t.warpPc);
-  Warpgroup &group = t.block->warpgroups[t.linear / 128];
-  group.waiting.push_back(&t);
-  group.pending = pending;
-  if (group.waiting.size() < 128) {
+  Warpgroup &group = t.block->warpgroups[number];
+  std::vector<Thread *> &lanes = group.waiting[t.linear / 32 % 4];
+  lanes.push_back(&t);
+  if (lanes.size() < 32) {
     block(describeWgmma, 0, pc);
     return;
   }
-  const Thread &first = *group.waiting.front();
-  for (Thread *w : group.waiting)
-    if (w->warpPc != first.warpPc || w->wgmmaGroups.size() != first.wgmmaGroups.size())
-      fail(FindingKind::BarrierDivergence, "threads of one warpgroup issue different wgmma", "wgmma.wait_group", t.warpPc);
-  while (t.wgmmaGroups.size() > size_t(pending)) {
-    if (group.ahead)
-      group.ahead--;
-    else
-      for (size_t i = 0, count = t.block->threads[t.linear / 128 * 128]->wgmmaGroups.front().size(); i < count; i++)
-        runWgmma(*t.block, t.linear / 128, 0, i);
-    for (Thread *w : group.waiting) {
+  std::vector<Thread *> warp;
+  warp.swap(lanes);
+  for (Thread *w : warp)
+    if (w->warpPc != t.warpPc || w->wgmmaWaited + w->wgmmaGroups.size() != t.wgmmaWaited + t.wgmmaGroups.size())
+      fail(FindingKind::BarrierDivergence, "threads of one warp wait for different wgmma", "wgmma.wait_group", t.warpPc);
+  // A product is one of all four warps: it is over for each of them when it is over.
+  uint32_t last = t.wgmmaWaited + uint32_t(t.wgmmaGroups.size()) - std::min(uint32_t(pending), uint32_t(t.wgmmaGroups.size()));
+  while (group.ran < last)
+    if (!runWgmmaGroup(*t.block, number)) {
+      group.stalled.push_back(&t);
+      block(describeStalledWgmma, 0, pc);
+    }
+  for (Thread *w : warp)
+    for (; w->wgmmaWaited < last; w->wgmmaWaited++) {
       for (const WgmmaOp &op : w->wgmmaGroups.front())
         w->consumedClock = std::max(w->consumedClock, op.issued);
       w->wgmmaGroups.pop_front();
     }
-    group.agent.done++;
-  }
-  std::vector<Thread *> all;
-  all.swap(group.waiting);
-  for (Thread *w : all)
+  for (Thread *w : warp)
     if (w != &t)
       makeReady(*w);
 }
 
-unsigned Machine::findOtherWgmma(Block &block, unsigned warpgroup, size_t group, size_t index) {
-  const std::vector<WgmmaOp> &first = block.threads[warpgroup * 128]->wgmmaGroups[group];
-  const WgmmaOp &op = first[index];
+/// The warpgroup's next group as thread `i` has it.
+static std::vector<WgmmaOp> &nextWgmma(Block &block, unsigned warpgroup, unsigned i) {
+  Thread &t = *block.threads[warpgroup * 128 + i];
+  return t.wgmmaGroups[block.warpgroups[warpgroup].ran - t.wgmmaWaited];
+}
+
+bool Machine::isWgmmaCommitted(Block &block, unsigned warpgroup) {
+  uint32_t ran = block.warpgroups[warpgroup].ran;
+  for (unsigned i = 0; i < 128; i++) {
+    const Thread &t = *block.threads[warpgroup * 128 + i];
+    if (t.wgmmaWaited + t.wgmmaGroups.size() <= ran)
+      return false;
+  }
+  return true;
+}
+
+unsigned Machine::findOtherWgmma(Block &block, unsigned warpgroup) {
+  const std::vector<WgmmaOp> &first = nextWgmma(block, warpgroup, 0);
   for (unsigned i = 1; i < 128; i++) {
-    const std::vector<WgmmaOp> &ops = block.threads[warpgroup * 128 + i]->wgmmaGroups[group];
-    if (ops.size() != first.size() || ops[index].pc != op.pc || ops[index].args.descB != op.args.descB ||
-        ops[index].args.descA != op.args.descA || ops[index].args.accumulate != op.args.accumulate)
+    const std::vector<WgmmaOp> &ops = nextWgmma(block, warpgroup, i);
+    if (ops.size() != first.size())
       return i;
+    for (size_t n = 0; n < ops.size(); n++)
+      if (ops[n].pc != first[n].pc || ops[n].args.descB != first[n].args.descB || ops[n].args.descA != first[n].args.descA ||
+          ops[n].args.accumulate != first[n].args.accumulate)
+        return i;
   }
   return 128;
 }
 
-void Machine::runWgmma(Block &block, unsigned warpgroup, size_t group, size_t index) {
-  auto opOf = [&](unsigned lane) -> const WgmmaOp & { return block.threads[warpgroup * 128 + lane]->wgmmaGroups[group][index]; };
-  const WgmmaOp &op = opOf(0);
-  const kce::WgmmaArgs &x = op.args;
-  if (unsigned other = findOtherWgmma(block, warpgroup, group, index); other < 128)
+bool Machine::runWgmmaGroup(Block &block, unsigned warpgroup) {
+  if (!isWgmmaCommitted(block, warpgroup))
+    return false;
+  const std::vector<WgmmaOp> &first = nextWgmma(block, warpgroup, 0);
+  if (unsigned other = findOtherWgmma(block, warpgroup); other < 128) {
+    const std::vector<WgmmaOp> &ops = nextWgmma(block, warpgroup, other);
     fail(FindingKind::BarrierDivergence,
          absl::StrCat("threads 0 and ", other,
-                      " of one warpgroup issue different wgmma: instruction, descriptors and "
+                      " of one warpgroup issue different wgmma: instructions of a group, descriptors and "
                       "accumulate must be the same"),
-         "wgmma", op.pc);
+         "wgmma", first.empty() ? ops.front().pc : first.front().pc);
+  }
+  for (size_t i = 0, count = first.size(); i < count; i++)
+    runWgmma(block, warpgroup, i);
+  block.warpgroups[warpgroup].ran++;
+  return true;
+}
+
+void Machine::runWgmma(Block &block, unsigned warpgroup, size_t index) {
+  auto opOf = [&](unsigned lane) -> const WgmmaOp & { return nextWgmma(block, warpgroup, lane)[index]; };
+  const kce::WgmmaArgs &x = opOf(0).args;
   report_.counts.mma++;
   int bytes = elementBytes(x.typeA), k = 32 / bytes, n = x.n;
   NarrowKind kindA = narrowKind(x.typeA), kindB = narrowKind(x.typeB);

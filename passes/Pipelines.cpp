@@ -36,13 +36,25 @@ void buildPrecisionPipeline(OpPassManager &pm) {
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
 }
 
-void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
-  auto withFacts = [&](auto own) {
-    own.target = options.target;
-    own.sizeDiv = options.sizeDiv;
-    own.sizeMax = options.sizeMax;
-    return own;
-  };
+/// What the plan knows of sizes, for a pass that asks.
+template <typename Options> static Options withSizes(Options own, const TePlanOptions &options) {
+  own.sizeDiv = options.sizeDiv;
+  own.sizeMax = options.sizeMax;
+  return own;
+}
+/// And for which target it is.
+template <typename Options> static Options withFacts(Options own, const TePlanOptions &options) {
+  own.target = options.target;
+  return withSizes(std::move(own), options);
+}
+/// And what sizes are likely.
+template <typename Options> static Options withLikely(Options own, const TePlanOptions &options) {
+  own.sizeLike = options.sizeLike;
+  return withSizes(std::move(own), options);
+}
+
+/// What the text wrote in many ways is written in one.
+static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
   // Before anything is inlined: error bounds know what the text says in one statement. (equal calls of erf merge)
   pm.addPass(createCSEPass());
   pm.addNestedPass<te::KernelOp>(createTeUpliftMath());
@@ -57,15 +69,21 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // One of equal reductions that CSE does not see to be equal, before what they are is looked into.
   pm.addNestedPass<te::KernelOp>(createTeShareReductions());
+}
+
+/// Scatters and windows become sums over points that others pick.
+static void addPicks(OpPassManager &pm, const TePlanOptions &options) {
   // As sums over points, which are masked and split like others.
   TeSortScattersOptions scatters;
   scatters.owners = true;
-  scatters.sizeDiv = options.sizeDiv;
-  scatters.sizeMax = options.sizeMax;
-  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(scatters, options)));
   // As if they stood where they are pooled; their subscripts become maps again.
-  pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
+}
+
+/// Products and the domains that they are summed over get their shape.
+static void addProducts(OpPassManager &pm, const TePlanOptions &options) {
   // Factors are where products are: in steps of fewer, where that is less work.
   TeFactorSumsOptions steps;
   steps.sizeMax = options.sizeMax;
@@ -73,11 +91,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   // As two operands each, and of types by which the plan chooses units.
   pm.addNestedPass<te::KernelOp>(createTeGroupFactors());
   pm.addNestedPass<te::KernelOp>(createTePrecisionCast());
-  TeJoinDigitsOptions pages;
-  pages.sizeDiv = options.sizeDiv;
-  pages.sizeMax = options.sizeMax;
   // What masks compare is one index where it was written as two; te-split parts it again, for products that stay alone.
-  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
+  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(withSizes(TeJoinDigitsOptions(), options)));
   // Masks have reached the reductions they mask; what follows reads domains.
   pm.addNestedPass<te::KernelOp>(createTeMaskToDomain());
   pm.addNestedPass<te::KernelOp>(createTeScan());
@@ -85,30 +100,45 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   digits.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeSplit(digits));
   // What is walked is one index again, or for the first time.
-  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(pages));
+  pm.addNestedPass<te::KernelOp>(createTeJoinDigits(withSizes(TeJoinDigitsOptions(), options)));
+}
+
+/// Reductions are arranged for blocks: fewer walks, parts, several in a launch.
+static void addReductions(OpPassManager &pm, const TePlanOptions &options) {
   // What is left are the products that are worth tiles of their own.
-  pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions(), options)));
   // Products have their shape; what is left are reductions that would walk long rows again.
-  pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(withFacts(TeDeriveCascadesOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeDeriveCascades(withFacts(TeDeriveCascadesOptions(), options)));
   // What cascades have left to sums of products.
   pm.addNestedPass<te::KernelOp>(createTeLiftFactors());
-  pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(withFacts(TeReduceInTilesOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeReduceInTiles(withFacts(TeReduceInTilesOptions(), options)));
   // Who reads a product's results is known now.
-  pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeChainProducts(withFacts(TeChainProductsOptions(), options)));
   // Where rows are few; totals of chunks are reductions like others.
-  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withFacts(TeSplitScanOptions())));
-  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withFacts(TeSplitReduceOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeSplitScan(withLikely(withFacts(TeSplitScanOptions(), options), options)));
+  pm.addNestedPass<te::KernelOp>(createTeSplitReduce(withLikely(withFacts(TeSplitReduceOptions(), options), options)));
   // Subscripts of the parts become affine maps again, decided masks fold.
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
+}
+
+/// Tensors lie as those who read them take them.
+static void addCopies(OpPassManager &pm, const TePlanOptions &options) {
   // Copies that simplification would undo: first those that change what is summed.
-  pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions())));
-  pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions())));
+  pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions(), options)));
+  pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
   // Nothing is inlined any more: the keys stay where they are.
-  scatters.owners = false;
-  pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));
+  pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(TeSortScattersOptions(), options)));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.
   pm.addNestedPass<te::KernelOp>(createTeCopyInouts());
+}
+
+void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
+  addNormalForms(pm, options);
+  addPicks(pm, options);
+  addProducts(pm, options);
+  addReductions(pm, options);
+  addCopies(pm, options);
   // Nothing matches exponentials any more.
   pm.addNestedPass<te::KernelOp>(createTeBaseTwo());
   pm.addNestedPass<te::KernelOp>(createTePlan(options));
@@ -117,7 +147,7 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(std::make_unique<VerifyPass>());
 }
 
-void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
+static void addTilePasses(OpPassManager &pm) {
   pm.addPass(createTeToTile());
   pm.addPass(std::make_unique<VerifyPass>());
   // Resident launches load a tile once per statement: CSE makes that once.
@@ -147,14 +177,9 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());
   // Loops that walk in order have the rounds they will have.
   pm.addNestedPass<tile::FuncOp>(createTileLoadAhead());
-  if (stop == CudaStop::Tile)
-    return;
-  pm.addNestedPass<tile::FuncOp>(createTileLayouts());
-  // Masks that every round still has. Behind layouts, which say how many points of an index a thread has.
-  pm.addNestedPass<tile::FuncOp>(createTileClampLoads());
-  pm.addPass(std::make_unique<VerifyPass>());
-  if (stop == CudaStop::Layouts)
-    return;
+}
+
+static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addPass(createTileToCu());
   // Before anything simplifies the values that the lowering has marked.
   CuWidenOptions computed;
@@ -180,6 +205,19 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
   // Each kernel is as it would be alone.
   pm.addPass(createCuJoin());
+}
+
+void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
+  addTilePasses(pm);
+  if (stop == CudaStop::Tile)
+    return;
+  pm.addNestedPass<tile::FuncOp>(createTileLayouts());
+  // Masks that every round still has. Behind layouts, which say how many points of an index a thread has.
+  pm.addNestedPass<tile::FuncOp>(createTileClampLoads());
+  pm.addPass(std::make_unique<VerifyPass>());
+  if (stop == CudaStop::Layouts)
+    return;
+  addCuPasses(pm, fits32);
   pm.addPass(std::make_unique<VerifyPass>());
 }
 

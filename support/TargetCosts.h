@@ -243,7 +243,7 @@ struct ThreadCosts {
   int64_t besideEarlyLoads = 64;   ///< registers beside accumulators and what is asked for early: addresses, an epilogue at work
   int64_t masks = 8;               ///< registers of a round's masks
   int64_t addresses = 8;           ///< registers for addresses of what a round loads itself
-  int64_t manyAccesses = 16;       ///< of a launch, from which one vector a thread is enough
+  int64_t manyAccesses = 16;       ///< of a launch, or walks of a row, from which a thread has less of each: NVRTC takes long for every one
   int64_t mostTableBytes = 16384;  ///< of shared memory for a table that data chooses from (docs/lab/2026-11-26-scans-3.md)
   int64_t readsOfTable = 4;        ///< of each element by a block, from which a table's copy pays
   int64_t besideRound = 40; ///< registers that a round of a walk takes beside its products, their factors and what is asked for early

@@ -53,12 +53,11 @@ absl::StatusOr<emulator::MutationScore> measure(Call &call, const std::string &a
 
 std::string mutantsJson(const std::string &kernel, const std::string &arch, const emulator::MutationScore &score) {
   std::map<std::string, int> classes;
-  JsonArray missed;
+  JsonArray missed, spare;
   for (const emulator::Mutant &m : score.survivors) {
     if (m.verdict == emulator::Verdict::Redundant)
       ++classes[m.why];
-    else
-      missed.push_back(m.toString());
+    (m.verdict == emulator::Verdict::Redundant ? spare : missed).push_back(m.toString());
   }
   JsonObject redundant;
   for (const auto &[why, count] : classes)
@@ -71,6 +70,7 @@ std::string mutantsJson(const std::string &kernel, const std::string &arch, cons
                                                           {"redundant", score.redundant},
                                                           {"missed", score.missed},
                                                           {"redundant_because", std::move(redundant)},
+                                                          {"redundant_mutants", std::move(spare)},
                                                           {"missed_mutants", std::move(missed)}});
   return text.ok() ? *text + "\n" : std::string(text.status().message());
 }

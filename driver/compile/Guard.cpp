@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMostBytes = int64_t(1) << 57; // what a GPU can address
+constexpr const char *kWide = "fix every size (--set), or compile --variant general";
 
 class GuardBuilder {
 public:
@@ -48,9 +49,10 @@ public:
 private:
   std::string nameOf(unsigned size) { return kernel_.getSizeName(size).str(); }
 
-  void never(std::string why, Location place) {
+  void never(std::string why, std::string wayOut, Location place) {
     if (guard_.whyNever.empty()) {
       guard_.whyNever = std::move(why);
+      guard_.wayOut = std::move(wayOut);
       guard_.place = place;
     }
   }
@@ -80,7 +82,8 @@ private:
     add(SizeExpr::binary(SizeTerm::Le, 1, SizeExpr::size(i)), absl::StrCat(name, " >= 1"));
     add(SizeExpr::binary(SizeTerm::Le, SizeExpr::size(i), fact.max), absl::StrCat(name, " <= ", fact.max));
     if (fact.max < fact.divisor)
-      never(absl::StrCat("no '", name, "' from 1 to ", fact.max, " is a multiple of ", fact.divisor), kernel_.getLoc());
+      never(absl::StrCat("no '", name, "' from 1 to ", fact.max, " is a multiple of ", fact.divisor), "leave that fact out",
+            kernel_.getLoc());
   }
 
   void addFits(ArrayRef<SizeExpr> dims, const std::string &name, int param, Location place) {
@@ -97,13 +100,13 @@ private:
     }
     SizeExpr most = dense ? elements : SizeExpr::binary(SizeTerm::Max, elements, span);
     if (!add(SizeExpr::binary(SizeTerm::Lt, most, cu::kFits32), absl::StrCat("fits32(", param < 0 ? "workspace" : name, ")")))
-      never(absl::StrCat("'", name, "' has ", atLeast(elements), " elements, and indices of 32 bits reach fewer than 2^30"), place);
+      never(absl::StrCat("'", name, "' has ", atLeast(elements), " elements, and indices of 32 bits reach fewer than 2^30"), kWide, place);
   }
 
   void addCount(AffineExpr e, StringRef name, Location place) {
     SizeExpr count = sizeExprOf(e);
     if (!add(SizeExpr::binary(SizeTerm::Lt, count, cu::kFits32), absl::StrCat("fits32(", name.str(), ")")))
-      never(absl::StrCat("'", name.str(), "' counts ", atLeast(count), ", and indices of 32 bits reach less than 2^30"), place);
+      never(absl::StrCat("'", name.str(), "' counts ", atLeast(count), ", and indices of 32 bits reach less than 2^30"), kWide, place);
   }
 
   std::string atLeast(const SizeExpr &e) {
@@ -167,7 +170,7 @@ private:
       SizeExpr count = sizeExprOf(limit.count);
       if (!add(SizeExpr::binary(SizeTerm::Lt, count, limit.below), absl::StrCat("fewer than ", limit.below, " ", limit.what)))
         never(absl::StrCat("there would be ", atLeast(count), " ", limit.what, ", and fewer than ", limit.below, " are possible"),
-              kernel_.getLoc());
+              "divide the work among several calls", kernel_.getLoc());
     }
   }
 
@@ -206,14 +209,11 @@ FailureOr<Guard> settleGuard(te::KernelOp planned, const Kernel &signature, unsi
     return guard;
   if (guard.wideWould && options.mayWiden) {
     options.index32 = false;
-    return build();
+    guard = build();
+    if (guard.whyNever.empty())
+      return guard;
   }
-  InFlightDiagnostic error = emitError(guard.place) << "no call can use this variant: " << guard.whyNever;
-  if (guard.wideWould)
-    error << "; fix every size (--set), or compile --variant general";
-  else
-    error << "; leave that fact out";
-  return error;
+  return emitError(guard.place) << "no call can use this variant: " << guard.whyNever << "; " << guard.wayOut;
 }
 
 LogicalResult checkBytesExist(const SizeExpr &bytes, size_t sizes, const std::string &what, Location place) {

@@ -15,6 +15,7 @@ struct Guard {
   std::string text;                 ///< in words; empty: always
   /// Why no sizes of 1 and more pass, and where; empty: some may.
   std::string whyNever;
+  std::string wayOut; ///< with whyNever: what to do about it
   mlir::Location place;
   bool wideWould = false; ///< with 64-bit indices some may
 };

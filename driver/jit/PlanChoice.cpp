@@ -96,6 +96,7 @@ private:
       absl::StatusOr<PlannedKernel> planned = planKernel(module, first_.name, options_);
       if (!planned.ok())
         return planned.status();
+      const Target *target = findTarget(planned->plan.target);
       const std::vector<te::LaunchPlan> &launches = planned->plan.launches;
       size_t launch = 0; // the one that record i runs in
       for (size_t i = 0; i < launches.size(); ++i) {
@@ -106,7 +107,7 @@ private:
         Slowness why = slownessOf(code, variant.launches[launch].entry);
         if (why.weight() <= 0 || te::isScheduledFromOutside(planned->kernel, options_.target, l.name))
           continue;
-        std::vector<te::LaunchPlan> next = te::rankBehind(planned->kernel, l);
+        std::vector<te::LaunchPlan> next = te::rankBehind(planned->kernel, l, *target);
         if (auto [first, end] = te::findLaunch(planned->plan, i); end > first + 1) { // apart, before anything else
           if (!l.beside)
             continue;

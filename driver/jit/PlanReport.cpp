@@ -102,7 +102,7 @@ absl::StatusOr<std::vector<LaunchReport>> JitKernel::reportPlan(const std::strin
             continue;
           }
           LaunchReport r{l.name, te::describeReasons(kernel, plan, i), report(te::timeOf(kernel, l, *target, likely)), {}};
-          for (const te::LaunchPlan &other : te::rankBehind(kernel, l)) {
+          for (const te::LaunchPlan &other : te::rankBehind(kernel, l, *target)) {
             TimeReport next = report(te::timeOf(kernel, other, *target, likely));
             next.plan = textOf(te::recordOf(kernel.getContext(), other, l));
             if (r.next.empty())

@@ -76,7 +76,7 @@ VariantOptions optionsFor(const Kernel &signature, const std::string &target, co
 VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   auto choiceOf = [&](bool general) {
     VariantOptions options = optionsFor(signature_, target_, args, general);
-    std::string key = describeOptions(options);
+    std::string key = keyOf(options);
     return Choice{std::move(options), std::move(key)};
   };
   if (session_.options.generalOnly)
@@ -85,6 +85,27 @@ VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   if (!variants_.count(own.key))
     own = widen(std::move(own));
   return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
+}
+
+std::string VariantSet::keyOf(const VariantOptions &options) const {
+  std::string key = describeOptions(options);
+  if (deciding_)
+    for (const auto &[name, fact] : options.facts)
+      if (fact.max < 0 && fact.like > 0 && deciding_->walked.count(name))
+        absl::StrAppend(&key, " ", name, "~", decidingBound(fact.like));
+  return key;
+}
+
+void VariantSet::findDeciding() {
+  if (deciding_ || !first_)
+    return;
+  deciding_.emplace();
+  absl::Status status = program_->withModule([&](mlir::ModuleOp module) {
+    if (te::KernelOp kernel = findKernel(module, signature_.name))
+      *deciding_ = decidingSizesOf(kernel);
+    return absl::OkStatus();
+  });
+  (void)status; // who compiles the variant says why it does not
 }
 
 VariantSet::Choice VariantSet::widen(Choice own) const {
@@ -98,8 +119,10 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
       continue;
     auto row = dense.find(name);
     fact = classOf(fact.like, row == dense.end() ? 1 : row->second.divisor);
+    if (fact.max < 0 && deciding_ && deciding_->scattered.count(name))
+      fact.max = decidingBound(fact.like);
   }
-  std::string key = describeOptions(own.options);
+  std::string key = keyOf(own.options);
   if (key != own.key)
     own.options.name = "ranged";
   own.key = std::move(key);
@@ -116,7 +139,7 @@ std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &arg
       return entry->second;
     // A workspace that is larger than any argument: offsets need 64 bits.
     choice.options.index32 = false;
-    choice.key = describeOptions(choice.options);
+    choice.key = keyOf(choice.options);
   }
 }
 
@@ -131,6 +154,8 @@ absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const Che
     return s;
   absl::MutexLock lock(&mutex_);
   forDevice_ = forDevice;
+  if (Choice wanted = choose(args); !lookUp(args, wanted))
+    findDeciding();
   for (Choice choice = choose(args);;) {
     std::shared_ptr<const CompiledVariant> found = lookUp(args, choice);
     if (found && (found->isChosen || forDevice != CompilePolicy::Block))

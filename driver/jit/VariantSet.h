@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "driver/compile/Compiler.h"
+#include "driver/compile/DecidingSizes.h"
 #include "driver/compile/Program.h"
 #include "driver/jit/PlanChoice.h"
 #include "driver/jit/SessionState.h"
@@ -54,6 +55,10 @@ private:
     std::string key;
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// What tells variants apart: what they assume, and of sizes that decide how work is shared out the class that they were made for.
+  std::string keyOf(const VariantOptions &options) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Asks the program, once a second variant is to be made, which sizes decide.
+  void findDeciding() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// `own`, or once there is a variant for other sizes one for all sizes of a class.
   Choice widen(Choice own) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// The variant for these arguments; null when `choice` would have to be compiled first.
@@ -74,6 +79,7 @@ private:
   std::optional<CompilePolicy> forDevice_ ABSL_GUARDED_BY(mutex_); ///< of the get() that is compiling
   std::optional<VariantOptions> first_ ABSL_GUARDED_BY(mutex_);    ///< what the first variant assumes
   std::set<std::string> varied_ ABSL_GUARDED_BY(mutex_);           ///< sizes that calls had several of
+  std::optional<DecidingSizes> deciding_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const CompiledVariant>>
       replaced_ ABSL_GUARDED_BY(mutex_); ///< whose place is another's; code of devices names them

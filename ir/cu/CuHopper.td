@@ -205,6 +205,7 @@ def Cu_DescAdvanceOp : Cu_Op<"desc_advance", [Pure]> {
   let summary = "the descriptor of the operand `bytes` further on";
   let arguments = (ins UI64:$descriptor, Index:$bytes);
   let results = (outs UI64:$result);
+  let hasFolder = 1;
   let assemblyFormat = "$descriptor `by` $bytes attr-dict";
 }
 

@@ -4,6 +4,7 @@
 #include "ir/cu/KernelVerifier.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace kernelc;
@@ -19,6 +20,8 @@ void cu::CuDialect::initialize() {
 #include "ir/cu/CuOps.cpp.inc"
       >();
 }
+
+OpFoldResult cu::DescAdvanceOp::fold(FoldAdaptor adaptor) { return matchPattern(adaptor.getBytes(), m_Zero()) ? getDescriptor() : Value(); }
 
 LogicalResult cu::KernelOp::verifyRegions() { return verifyKernel(*this); }
 

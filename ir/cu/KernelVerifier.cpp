@@ -111,6 +111,18 @@ private:
     return op->emitOpError() << "[C6] has " << value << " as " << what << ", which is " << least << " to " << most;
   }
 
+  static LogicalResult all(std::initializer_list<LogicalResult> results) {
+    return success(llvm::all_of(results, [](LogicalResult r) { return succeeded(r); }));
+  }
+
+  template <typename Search> LogicalResult checkSearch(Search search) { // [C7]
+    Block &block = search.getCondition().front();
+    bool isNumber = isa<ExtremeOp>(search), isOver = block.getNumArguments() == 1 && block.getArgument(0).getType().isIndex();
+    if (isOver && !block.empty() && (isNumber ? isa<GivesOp>(block.back()) : isa<HoldsOp>(block.back())))
+      return success();
+    return search.emitOpError() << "[C7] has a condition over one index, which ends in cu." << (isNumber ? "gives" : "holds");
+  }
+
   LogicalResult checkOp(Operation *op) {
     for (Type t : op->getResultTypes())
       if (failed(checkType(op, t)))
@@ -118,16 +130,6 @@ private:
     if (failed(checkControl(op)))
       return failure();
     constexpr int64_t kMostCount = 128, kMostPending = 1024;
-    auto all = [](std::initializer_list<LogicalResult> results) {
-      return success(llvm::all_of(results, [](LogicalResult r) { return succeeded(r); }));
-    };
-    auto searches = [&](auto search) -> LogicalResult { // [C7]
-      Block &block = search.getCondition().front();
-      bool isNumber = isa<ExtremeOp>(search), isOver = block.getNumArguments() == 1 && block.getArgument(0).getType().isIndex();
-      if (isOver && !block.empty() && (isNumber ? isa<GivesOp>(block.back()) : isa<HoldsOp>(block.back())))
-        return success();
-      return search.emitOpError() << "[C7] has a condition over one index, which ends in cu." << (isNumber ? "gives" : "holds");
-    };
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](SharedOp o) {
           return all({checkArray(o, cast<MemRefType>(o.getResult().getType())), checkCount(o, o.getOffset(), 0, kMostBytes, "offset")});
@@ -176,7 +178,7 @@ private:
         .Case<CpAsyncWaitOp, TmaWaitReadOp, WgmmaWaitOp>([&](auto o) { return checkCount(o, o.getPending(), 0, kMostPending, "pending"); })
         .Case([&](ShuffleXorOp o) { return checkCount(o, o.getMask(), 0, 31, "mask"); })
         .Case([&](NamedSyncOp o) { return checkCount(o, o.getThreads(), 1, 1024, "threads"); })
-        .Case<CountWhereOp, FindWhereOp, ExtremeOp>(searches)
+        .Case<CountWhereOp, FindWhereOp, ExtremeOp>([&](auto o) { return checkSearch(o); })
         .Default([](Operation *) { return success(); });
   }
 

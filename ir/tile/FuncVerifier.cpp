@@ -136,6 +136,26 @@ private:
     return true;
   }
 
+  LogicalResult checkRingCopy(RingCopyOp copy) {
+    if (copy.getChannel() && copy.getChannel().getType().getSlots() != copy.getRing().getType().getSlots())
+      return LogicalResult(copy.emitOpError() << "[C11] signals a channel of other slots than the ring's");
+    int64_t byData = int64_t(copy.getMap().getNumDims()) - int64_t(copy.getOffsets().size()), given = copy.getIndices().size();
+    bool isWhole = byData > 0 ? given > 0 && given % byData == 0 && (copy.getAlong() ? given > byData : given == byData)
+                              : given == 0 && !copy.getAlong();
+    if (!isWhole || (given && !copy.getChannel()))
+      return LogicalResult(copy.emitOpError() << "[C1] has " << given << " indices for " << byData << " subscripts by data"
+                                              << (copy.getChannel() ? "" : " and no channel"));
+    if (copy.getByThreads() && (!copy.getChannel() || !copy.getChannel().getType().getFillers() || copy.getMulticast() || given))
+      return LogicalResult(copy.emitOpError() << "[C11] is made by threads, which asks for a channel with fillers, no multicast and no "
+                                                 "subscripts by data");
+    if (copy.getAlong() &&
+        (failed(checkDims(copy, int64_t(*copy.getAlong()))) || copy.getRing().getType().getShape()[*copy.getAlong()] % (given / byData)))
+      return LogicalResult(copy.emitOpError() << "[C1] cuts its box into " << given / byData << " pieces that are not alike");
+    return failed(checkAccess(copy, copy.getBase(), copy.getOffsets(), copy.getMap(), byData, copy.getRing().getType().getElementType()))
+               ? failure()
+               : checkDims(copy, copy.getMask());
+  }
+
   LogicalResult checkOp(Operation *op) {
     for (Type t : op->getResultTypes())
       if (failed(checkType(op, t)))
@@ -166,26 +186,12 @@ private:
                      ? failure()
                      : checkDims(scatter, scatter.getMask());
         })
-        .Case([&](RingCopyOp copy) {
-          if (copy.getChannel() && copy.getChannel().getType().getSlots() != copy.getRing().getType().getSlots())
-            return LogicalResult(copy.emitOpError() << "[C11] signals a channel of other slots than the ring's");
-          int64_t byData = int64_t(copy.getMap().getNumDims()) - int64_t(copy.getOffsets().size()), given = copy.getIndices().size();
-          bool isWhole = byData > 0 ? given > 0 && given % byData == 0 && (copy.getAlong() ? given > byData : given == byData)
-                                    : given == 0 && !copy.getAlong();
-          if (!isWhole || (given && !copy.getChannel()))
-            return LogicalResult(copy.emitOpError() << "[C1] has " << given << " indices for " << byData << " subscripts by data"
-                                                    << (copy.getChannel() ? "" : " and no channel"));
-          if (copy.getByThreads() && (!copy.getChannel() || !copy.getChannel().getType().getFillers() || copy.getMulticast() || given))
-            return LogicalResult(copy.emitOpError()
-                                 << "[C11] is made by threads, which asks for a channel with fillers, no multicast and no "
-                                    "subscripts by data");
-          if (copy.getAlong() && (failed(checkDims(copy, int64_t(*copy.getAlong()))) ||
-                                  copy.getRing().getType().getShape()[*copy.getAlong()] % (given / byData)))
-            return LogicalResult(copy.emitOpError() << "[C1] cuts its box into " << given / byData << " pieces that are not alike");
-          return failed(
-                     checkAccess(copy, copy.getBase(), copy.getOffsets(), copy.getMap(), byData, copy.getRing().getType().getElementType()))
-                     ? failure()
-                     : checkDims(copy, copy.getMask());
+        .Case([&](RingCopyOp copy) { return checkRingCopy(copy); })
+        .Case([&](FilledOp filled) { // *full* would count an arrival that it does not wait for
+          return filled.getChannel().getType().getFillers()
+                     ? success()
+                     : LogicalResult(filled.emitOpError()
+                                     << "[C11] speaks of the copies of threads, which asks for a channel with fillers");
         })
         .Case([&](BoxStoreOp store) {
           return failed(
@@ -200,6 +206,17 @@ private:
         })
         .Case([&](RolesOp roles) { return checkRoles(roles); })
         .Default([&](Operation *) { return checkValue(op); });
+  }
+
+  static bool combinesAlike(CombineOp combine) {
+    auto isAlike = [](auto pair) { return std::get<0>(pair).getType() == std::get<1>(pair).getType(); };
+    auto elementOf = [&](unsigned i) { return cast<RankedTensorType>(combine.getResult(i).getType()).getElementType(); };
+    size_t n = combine.getResults().size();
+    ValueRange inputs = combine.getInputs();
+    bool isArg = te::isArg(combine.getKind());
+    return n == (isArg ? 2 : 1) && inputs.size() == 2 * n && llvm::all_of(llvm::zip(inputs.take_front(n), combine.getResults()), isAlike) &&
+           llvm::all_of(llvm::zip(inputs.drop_front(n), combine.getResults()), isAlike) && te::combines(combine.getKind(), elementOf(0)) &&
+           (!isArg || elementOf(1).isIndex());
   }
 
   /// Ops that make a value, or take one, of which nobody but this asks anything.
@@ -245,16 +262,8 @@ private:
                        "[C10] gives a tile another layout, not another shape or type");
         })
         .Case([&](CombineOp combine) {
-          auto isAlike = [&](auto pair) { return std::get<0>(pair).getType() == std::get<1>(pair).getType(); };
-          size_t n = combine.getResults().size();
-          ValueRange inputs = combine.getInputs();
-          bool isArg = te::isArg(combine.getKind());
-          bool ok = n == (isArg ? 2 : 1) && inputs.size() == 2 * n &&
-                    llvm::all_of(llvm::zip(inputs.take_front(n), combine.getResults()), isAlike) &&
-                    llvm::all_of(llvm::zip(inputs.drop_front(n), combine.getResults()), isAlike) &&
-                    te::combines(combine.getKind(), typeOf(combine.getResult(0)).getElementType()) &&
-                    (!isArg || typeOf(combine.getResult(1)).getElementType().isIndex());
-          return holds(ok, "[C10] combines two tiles of its result's type that its kind takes, of arg kinds with their positions");
+          return holds(combinesAlike(combine),
+                       "[C10] combines two tiles of its result's type that its kind takes, of arg kinds with their positions");
         })
         .Case([&](RingStoreOp store) {
           RingType ring = store.getRing().getType();

@@ -37,6 +37,7 @@ def Tile_MaskOp : Tile_PointMaskOp<"mask", [Pure, AllTypesMatch<["value", "resul
   }];
   let arguments = (ins AnyRankedTensor:$value, Variadic<Index>:$offsets, AnyRankedTensor:$all);
   let results = (outs AnyRankedTensor:$result);
+  let hasFolder = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::ValueRange":$offsets, "::mlir::Value":$all),
                             [{ build($_builder, $_state, value.getType(), value, offsets, all); }]>];
   let assemblyFormat = "$value `[` $offsets `]` `unless` $all `where` $condition attr-dict `:` type($value) `,` type($all)";
@@ -49,6 +50,7 @@ def Tile_RingMaskOp : Tile_PointMaskOp<"ring_mask", [MemoryEffects<[MemRead, Mem
     work; afterwards they, and the products that they start, see all of it.
   }];
   let arguments = (ins Tile_RingType:$ring, Index:$number, Variadic<Index>:$offsets, AnyRankedTensor:$all);
+  let hasCanonicalizeMethod = 1;
   let assemblyFormat = "$ring `[` $offsets `]` `at` $number `unless` $all `where` $condition attr-dict `:` type($ring) `,` type($all)";
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Verifiers and folds of functions and of ops on tiles; those of rings and dots are in TileRings.cpp, of masks and searches in
-// TileSearch.cpp.
+// Verifiers of functions and of ops on tiles; those of rings and dots are in TileRings.cpp, of masks and searches in TileSearch.cpp. What
+// ops fold to is in TileFold.cpp.
 #include "ir/te/Combiners.h"
 #include "ir/tile/FuncVerifier.h"
 #include "ir/tile/Tile.h"
-
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace kernelc;
@@ -21,17 +18,6 @@ AffineExpr FuncOp::getNumPrograms(unsigned d) {
 }
 
 LogicalResult FuncOp::verifyRegions() { return verifyFunc(*this); }
-
-OpFoldResult ApplyOp::fold(FoldAdaptor) {
-  if (getMap().getNumResults() != 1 || getMap().getNumDims() != getOperands().size())
-    return {};
-  AffineExpr e = getMap().getResult(0);
-  if (auto c = dyn_cast<AffineConstantExpr>(e))
-    return IntegerAttr::get(IndexType::get(getContext()), c.getValue());
-  if (auto d = dyn_cast<AffineDimExpr>(e))
-    return getOperand(d.getPosition());
-  return {};
-}
 
 LogicalResult LoadOp::verify() {
   int64_t rank = cast<MemRefType>(getBase().getType()).getRank();
@@ -155,22 +141,6 @@ static LogicalResult verifyStates(Operation *op, te::Combiner kind, std::optiona
   if (!state || TypeRange(combine.front().getArgumentTypes()) != TypeRange(twice) || state.getValues().getTypes() != TypeRange(types))
     return op->emitOpError() << "[C3] must have an identity of the " << types.size()
                              << " components, and a region that takes them twice and ends in tile.state of them";
-  return success();
-}
-
-LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter &rewriter) {
-  SplatElementsAttr splat;
-  bool keepsNan = op.getKind() == te::Combiner::Sum || op.getKind() == te::Combiner::Max || op.getKind() == te::Combiner::Min;
-  if (!keepsNan)
-    return failure();
-  auto spread = op.getInputs()[0].getDefiningOp<BroadcastOp>();
-  if (!matchPattern(spread ? spread.getInput() : op.getInputs()[0], m_Constant(&splat)))
-    return failure();
-  auto element = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>());
-  if (!element || !element.getValue().isNaN())
-    return failure();
-  auto type = cast<ShapedType>(op.getResult(0).getType());
-  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, SplatElementsAttr::get(type, Attribute(element)));
   return success();
 }
 

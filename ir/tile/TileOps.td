@@ -270,6 +270,7 @@ def Tile_InsideOp : Tile_Op<"inside", [Pure]> {
   let description = [{ Element c is `∀ d in mask: offsets_d + c_d < extent_d`. }];
   let arguments = (ins Variadic<Index>:$offsets, DenseI64ArrayAttr:$mask);
   let results = (outs AnyRankedTensor:$result);
+  let hasFolder = 1;
   let assemblyFormat = "`[` $offsets `]` `mask` $mask attr-dict `:` type($result)";
 }
 
@@ -277,6 +278,7 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let summary = "a tile of one scalar";
   let arguments = (ins AnyType:$input);
   let results = (outs AnyRankedTensor:$result);
+  let hasFolder = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -296,6 +298,7 @@ def Tile_ElementOp : Tile_Op<"element", [Pure]> {
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyType:$result);
   let hasVerifier = 1;
+  let hasFolder = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -304,6 +307,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
+  let hasFolder = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -324,6 +328,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, I64Attr:$start);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
+  let hasFolder = 1;
   let assemblyFormat = "$input `dim` $dim `from` $start attr-dict `:` type($input) `->` type($result)";
 }
 
@@ -338,6 +343,7 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "the same tile in another layout";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
+  let hasFolder = 1;
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 

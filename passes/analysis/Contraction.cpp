@@ -186,11 +186,17 @@ SmallVector<unsigned> Contraction::tiledOf(ArrayRef<unsigned> side) const {
   return llvm::to_vector(llvm::make_filter_range(side, [&](unsigned d) { return side.size() == 1 || !isPhase(d); }));
 }
 
-/// Whether data bounds the points of a factor's rows, `own`, from both sides and nothing else tells these rows apart: each point is of
-/// few of them (those of a segment), and a tile of rows would multiply all with each.
+/// Whether the points of a factor's rows, `own`, are bounded from both sides, by data from one at least, and nothing else tells these rows
+/// apart: each point is of few of them (those of a segment), and a tile of rows would multiply all with each.
 static bool isSegmented(const Summation &sum, Value factor, ArrayRef<unsigned> own, ArrayRef<Value> mask,
                         const std::optional<IntegerSet> &where) {
-  bool begins = where.has_value(), ends = begins;
+  bool begins = false, ends = false;
+  for (unsigned i = 0; where && i < where->getNumConstraints(); ++i)
+    for (unsigned d = sum.parallel; d < sum.dims; ++d)
+      if (int64_t c = linearCoefficient(where->getConstraint(i), d).value_or(0)) {
+        begins |= where->isEq(i) || c > 0;
+        ends |= where->isEq(i) || c < 0;
+      }
   for (Value part : mask)
     if (std::optional<LinearBound> bound = findLinearBound(part)) {
       bool isLow = bound->relation == arith::CmpIPredicate::sge || bound->relation == arith::CmpIPredicate::sgt;

@@ -41,12 +41,13 @@ AffineMap subscriptsOf(ReadOp read, Operation *statement) {
   return AffineMap::get(rank, map.getNumSymbols(), results, context);
 }
 
-/// The values of a statement's dims at its points, over the sizes, behind those in `ranges`.
-void appendRanges(Operation *statement, SmallVectorImpl<DimRange> &ranges) {
+/// The values of a statement's dims, over the sizes, behind those in `ranges`: at its points, or at all of `extents`, whatever its
+/// condition says of them.
+void appendRanges(Operation *statement, bool ofExtents, SmallVectorImpl<DimRange> &ranges) {
   SmallVector<DimRange> whole;
   for (AffineExpr e : getExtents(statement).getResults())
     whole.push_back({getAffineConstantExpr(0, e.getContext()), e - 1});
-  std::optional<IntegerSet> set = getCondition(statement);
+  std::optional<IntegerSet> set = ofExtents ? std::nullopt : getCondition(statement);
   for (auto [d, range] : llvm::enumerate(whole)) {
     ranges.push_back(range);
     if (!set)
@@ -92,9 +93,9 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
   if (!at || !out || !plain || at.getNumResults() != out.getNumResults())
     return false;
   SmallVector<DimRange> ranges;
-  appendRanges(reader, ranges);
+  appendRanges(reader, /*ofExtents=*/true, ranges); // a tile is loaded where its condition does not hold, too
   unsigned own = ranges.size(), symbols = at.getNumSymbols();
-  appendRanges(writer, ranges);
+  appendRanges(writer, /*ofExtents=*/false, ranges);
   bool beyond = llvm::any_of(llvm::zip(at.getResults(), out.getResults()), [&](auto pair) {
     AffineExpr distance = std::get<0>(pair) - std::get<1>(pair).shiftDims(out.getNumDims(), own);
     auto isBelow = [&](AffineExpr e) { // everywhere
@@ -103,7 +104,7 @@ bool readsApart(ReadOp read, Operation *reader, Operation *writer) {
     };
     return isBelow(distance) || isBelow(-distance);
   });
-  if (beyond || getCondition(reader)) // (a tile is loaded where its condition does not hold, too)
+  if (beyond || getCondition(reader))
     return beyond;
   Meeting meeting(getKernel(reader), {});
   unsigned p = meeting.addPoint(reader), q = meeting.addPoint(writer);

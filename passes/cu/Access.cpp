@@ -248,33 +248,67 @@ bool SharedAccesses::isOneThreadEach(const SharedAccess &a, scf::ForOp loop) {
   return tried(widest) || (widest != loop && tried(loop));
 }
 
+namespace {
+
+/// A loop variable of constant bounds.
+struct Variable {
+  int64_t from, to, step;
+};
+
+/// Calls `visit` for all values of `variables` from number `n` on, which come to stand behind the thread's in `values`.
+void overValues(ArrayRef<Variable> variables, size_t n, MutableArrayRef<int64_t> values, llvm::function_ref<void()> visit) {
+  if (n == variables.size())
+    return visit();
+  const Variable &v = variables[n];
+  for (int64_t i = v.from; i < v.to; i += v.step) {
+    values[1 + n] = i;
+    overValues(variables, n + 1, values, visit);
+  }
+}
+
+/// The loops from around `op` to `widest`, whose variables `function` has from then on; none where they have too many points for
+/// `threads`, or unknown ones.
+std::optional<SmallVector<Variable>> findVariables(Operation *op, scf::ForOp widest, int64_t threads, ThreadFunction &function) {
+  constexpr int64_t kMostPoints = 1 << 16;
+  SmallVector<Variable> variables;
+  int64_t points = threads;
+  do {
+    op = op->getParentOp();
+    auto inner = dyn_cast<scf::ForOp>(op);
+    if (!inner)
+      continue;
+    if (!isConstantLoop(inner))
+      return std::nullopt;
+    Variable v{*getConstantIntValue(inner.getLowerBound()), *getConstantIntValue(inner.getUpperBound()),
+               *getConstantIntValue(inner.getStep())};
+    variables.push_back(v);
+    function.addVariable(inner.getInductionVar());
+    __int128 rounds = (__int128(v.to) - v.from + v.step - 1) / v.step;
+    if (rounds > kMostPoints || points > kMostPoints)
+      return std::nullopt;
+    points *= std::max<int64_t>(0, int64_t(rounds));
+  } while (op != widest);
+  return points > kMostPoints ? std::nullopt : std::optional(variables);
+}
+
+/// Whether two threads get to elements that overlap. `visits`: address and thread.
+bool meet(std::vector<std::pair<int64_t, int64_t>> visits, int64_t width) {
+  llvm::sort(visits);
+  for (size_t i = 1; i < visits.size(); ++i)
+    if (visits[i].second != visits[i - 1].second && visits[i].first < visits[i - 1].first + width)
+      return true;
+  return false;
+}
+
+} // namespace
+
 /// Whether, over all rounds of `loop` and the loops in it, no two threads get to the
 /// same address: thread numbers and constant loops have few values.
 bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
-  constexpr int64_t kMostPoints = 1 << 16;
-  struct Variable {
-    int64_t from, to, step;
-  };
-  SmallVector<Variable> variables;
   ThreadFunction function;
-  int64_t points = threads_.atMost(a.op->getBlock()).count();
-  for (Operation *op = a.op->getParentOp();; op = op->getParentOp()) {
-    if (auto inner = dyn_cast<scf::ForOp>(op)) {
-      if (!isConstantLoop(inner))
-        return false;
-      int64_t from = *getConstantIntValue(inner.getLowerBound()), to = *getConstantIntValue(inner.getUpperBound()),
-              step = *getConstantIntValue(inner.getStep());
-      variables.push_back({from, to, step});
-      function.addVariable(inner.getInductionVar());
-      __int128 rounds = (__int128(to) - from + step - 1) / step;
-      if (rounds > kMostPoints || points > kMostPoints)
-        return false;
-      points *= std::max<int64_t>(0, int64_t(rounds));
-    }
-    if (op == loop)
-      break;
-  }
-  if (points > kMostPoints)
+  llvm::BitVector threads = threads_.atMost(a.op->getBlock());
+  std::optional<SmallVector<Variable>> variables = findVariables(a.op, loop, threads.count(), function);
+  if (!variables)
     return false;
   Form form;
   decompose(a.index, 1, a.op, /*fully=*/true, form);
@@ -294,15 +328,7 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
         conditions.push_back({*place, op->getBlock() == branch.thenBlock()});
   std::vector<std::pair<int64_t, int64_t>> visits; // address, thread
   SmallVector<int64_t> values(function.numValues());
-  auto visit = [&](auto &self, size_t variable) -> void {
-    if (variable < variables.size()) {
-      const Variable &v = variables[variable];
-      for (int64_t i = v.from; i < v.to; i += v.step) {
-        values[1 + variable] = i;
-        self(self, variable + 1);
-      }
-      return;
-    }
+  auto visit = [&] {
     function.evaluate(values);
     if (llvm::any_of(conditions, [&](auto &c) { return bool(values[c.first]) != c.second; }))
       return;
@@ -311,15 +337,11 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
       address += f * values[place];
     visits.push_back({address, values[0]});
   };
-  for (unsigned t : threads_.atMost(a.op->getBlock()).set_bits()) {
+  for (unsigned t : threads.set_bits()) {
     values[0] = t;
-    visit(visit, 0);
+    overValues(*variables, 0, values, visit);
   }
-  llvm::sort(visits);
-  for (size_t i = 1; i < visits.size(); ++i)
-    if (visits[i].second != visits[i - 1].second && visits[i].first < visits[i - 1].first + a.width)
-      return false;
-  return true;
+  return !meet(std::move(visits), a.width);
 }
 
 } // namespace kernelc

@@ -9,22 +9,33 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// The one value other than zero that a size expression may have, or 0: what divides it is
-/// also the most it can be.
-static int64_t knownValue(AffineExpr e, const SizeFacts &facts) {
+namespace {
+
+/// Least and greatest values, where they are known.
+struct Ends {
+  std::optional<int64_t> low, high;
+};
+Ends endsOf(AffineExpr e, const SizeFacts &facts);
+
+/// The one multiple of `divisor` from 1 to `most`, or nothing.
+std::optional<int64_t> onlyMultiple(int64_t divisor, int64_t most) {
+  return divisor > 0 && most >= divisor && most - divisor < divisor ? std::optional(divisor) : std::nullopt;
+}
+
+/// The one value other than zero that a size expression may have, or 0.
+int64_t knownValue(AffineExpr e, const SizeFacts &facts) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
     return c.getValue();
   if (!e.isSymbolicOrConstant())
     return 0;
-  int64_t divisor = knownDivisor(e, facts);
-  return divisor > 0 && divisor == knownMax(e, facts) ? divisor : 0;
+  Ends ends = endsOf(e, facts);
+  return ends.low && *ends.low >= 0 && ends.high ? onlyMultiple(knownDivisor(e, facts), *ends.high).value_or(0) : 0;
 }
 
+} // namespace
+
 std::optional<int64_t> pinnedSize(const SizeFacts &facts, unsigned i) {
-  if (i >= facts.div.size() || i >= facts.max.size())
-    return std::nullopt;
-  int64_t div = facts.div[i], max = facts.max[i];
-  return max >= div && max - div < div ? std::optional(div) : std::nullopt;
+  return i < facts.div.size() && i < facts.max.size() ? onlyMultiple(facts.div[i], facts.max[i]) : std::nullopt;
 }
 
 AffineExpr withPinnedSizes(AffineExpr e, const SizeFacts &facts) {
@@ -77,11 +88,6 @@ int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dim
 }
 
 namespace {
-
-/// Least and greatest values, where they are known.
-struct Ends {
-  std::optional<int64_t> low, high;
-};
 
 Ends endsOf(AffineExpr e, const SizeFacts &facts) {
   if (auto c = dyn_cast<AffineConstantExpr>(e))
@@ -149,6 +155,19 @@ bool knownPositive(AffineExpr e, const SizeFacts &facts) {
   auto b = dyn_cast<AffineBinaryOpExpr>(e);
   return b && (e.getKind() == AffineExprKind::Add || e.getKind() == AffineExprKind::Mul) && knownPositive(b.getLHS(), facts) &&
          knownPositive(b.getRHS(), facts);
+}
+
+bool isNonNegative(AffineExpr e) {
+  switch (e.getKind()) {
+  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
+  case AffineExprKind::DimId:
+  case AffineExprKind::SymbolId:
+  case AffineExprKind::Mod: return true;
+  default: {
+    auto b = cast<AffineBinaryOpExpr>(e);
+    return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
+  }
+  }
 }
 
 void collectDims(AffineExpr e, llvm::BitVector &dims) {

@@ -48,6 +48,9 @@ template <typename Dims> int64_t knownPoints(mlir::AffineMap extents, const Dims
 /// guard says so.
 bool knownPositive(mlir::AffineExpr e, const SizeFacts &facts);
 
+/// Whether `e` cannot be negative where its dims and sizes are not.
+bool isNonNegative(mlir::AffineExpr e);
+
 /// The dims that occur in `e`.
 void collectDims(mlir::AffineExpr e, llvm::BitVector &dims);
 

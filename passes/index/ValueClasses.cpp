@@ -103,76 +103,71 @@ private:
     return kFinite | kInfinite;
   }
 
+  static ValueClasses divClass(ValueClasses x, ValueClasses y) {
+    if (x == kNan || y == kNan)
+      return kNan;
+    if (x == kZero)
+      return y == kZero ? kNan : kZero;
+    if ((y & kInfinite) && (x & kFinite))
+      return kZero;
+    return kAny;
+  }
+
+  static ValueClasses mulIntegerClass(ValueClasses x, ValueClasses y) {
+    if (x == kZero || y == kZero)
+      return kZero;
+    return x == kOne ? y : y == kOne ? x : ValueClasses(kAny);
+  }
+
+  /// One of the two, where NaN goes through.
+  static ValueClasses eitherClass(ValueClasses x, ValueClasses y) { return x == kNan || y == kNan ? ValueClasses(kNan) : x | y; }
+
+  static ValueClasses expClass(ValueClasses x) {
+    ValueClasses out = x & (kPosInf | kNan);
+    if (x & kNegInf)
+      out |= kZero;
+    if (x & kZero)
+      out |= kOne;
+    if (x & (kOne | kOther))
+      out |= kFinite | kPosInf;
+    return out;
+  }
+
+  /// `x` where all of it is in `kept`: what an op does with others is not known.
+  static ValueClasses within(ValueClasses kept, ValueClasses x) { return (x & ~kept) ? ValueClasses(kAny) : x; }
+
   ValueClasses classify(Operation *op) {
     auto operand = [&](unsigned i) { return of(op->getOperand(i)); };
-    auto mul = [&](ValueClasses x, ValueClasses y) { return mulClass(x, y); };
+    auto both = [&](auto classOf) { return [&, classOf](auto) { return pairwise(operand(0), operand(1), classOf); }; };
     return llvm::TypeSwitch<Operation *, ValueClasses>(op)
         .Case<arith::ConstantOp>([&](auto c) { return ofConstant(c.getValue()); })
         .Case<arith::SelectOp>([&](arith::SelectOp s) {
           ValueClasses c = of(s.getCondition());
           return ((c & ~kZero) ? of(s.getTrueValue()) : 0) | ((c & kZero) ? of(s.getFalseValue()) : 0);
         })
-        .Case<arith::AddFOp>([&](auto) { return pairwise(operand(0), operand(1), addClass); })
+        .Case<arith::AddFOp>(both(addClass))
         .Case<arith::SubFOp>([&](auto) { return pairwise(operand(0), negClass(operand(1)), addClass); })
         .Case<arith::NegFOp>([&](auto) { return negClass(operand(0)); })
-        .Case<arith::MulFOp>([&](auto) { return pairwise(operand(0), operand(1), mul); })
-        .Case<arith::DivFOp>([&](auto) {
-          return pairwise(operand(0), operand(1), [](ValueClasses x, ValueClasses y) -> ValueClasses {
-            if (x == kNan || y == kNan)
-              return kNan;
-            if (x == kZero)
-              return y == kZero ? kNan : kZero;
-            if ((y & kInfinite) && (x & kFinite))
-              return kZero;
-            return kAny;
-          });
-        })
-        .Case<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp>([&](auto) {
-          // One of the two, where NaN goes through.
-          return pairwise(operand(0), operand(1), [](ValueClasses x, ValueClasses y) -> ValueClasses {
-            return x == kNan || y == kNan ? ValueClasses(kNan) : x | y;
-          });
-        })
-        .Case<arith::MulIOp>([&](auto) {
-          return pairwise(operand(0), operand(1), [](ValueClasses x, ValueClasses y) -> ValueClasses {
-            if (x == kZero || y == kZero)
-              return kZero;
-            return x == kOne ? y : y == kOne ? x : ValueClasses(kAny);
-          });
-        })
+        .Case<arith::MulFOp>(both([this](ValueClasses x, ValueClasses y) { return mulClass(x, y); }))
+        .Case<arith::DivFOp>(both(divClass))
+        .Case<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp>(both(eitherClass))
+        .Case<arith::MulIOp>(both(mulIntegerClass))
         .Case<arith::AndIOp>([&](auto) {
           return operand(0) == kZero || operand(1) == kZero ? ValueClasses(kZero) : bitwise(op, operand(0), operand(1), kOne);
         })
         .Case<arith::OrIOp>([&](auto) { return bitwise(op, operand(0), operand(1), kZero); })
-        .Case<arith::ExtFOp, arith::ExtUIOp, arith::UIToFPOp, te::ConvertOp>([&](auto) {
-          ValueClasses c = operand(0);
-          // A conversion saturates, rounds, or reads the bits as another number: only
-          // zero and one are safe everywhere.
-          if (isa<arith::ExtFOp>(op))
-            return c;
-          return (c & ~(kZero | kOne)) ? ValueClasses(kAny) : c;
-        })
+        .Case<arith::ExtFOp>([&](auto) { return operand(0); })
+        // A conversion saturates, rounds, or reads the bits as another number: only zero and one are safe everywhere.
+        .Case<arith::ExtUIOp, arith::UIToFPOp, te::ConvertOp>([&](auto) { return within(kZero | kOne, operand(0)); })
         .Case<arith::TruncFOp, te::RoundOp>([&](auto) {
           ValueClasses c = operand(0);
           return (c & kOther) ? (c | kFinite | kInfinite) : c;
         })
-        .Case<math::ExpOp, math::Exp2Op>([&](auto) {
-          ValueClasses c = operand(0), out = c & (kPosInf | kNan);
-          if (c & kNegInf)
-            out |= kZero;
-          if (c & kZero)
-            out |= kOne;
-          if (c & (kOne | kOther))
-            out |= kFinite | kPosInf;
-          return out;
-        })
+        .Case<math::ExpOp, math::Exp2Op>([&](auto) { return expClass(operand(0)); })
+        // f(0) = 0 and NaN goes through.
         .Case<math::AbsFOp, math::SqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::TanOp, math::AtanOp, math::AsinOp, math::SinhOp,
               math::AsinhOp, math::AtanhOp, math::ExpM1Op, math::Log1pOp, math::CbrtOp, math::FloorOp, math::CeilOp, math::TruncOp,
-              math::RoundOp, math::RoundEvenOp>([&](auto) {
-          // f(0) = 0 and NaN goes through.
-          ValueClasses c = operand(0);
-          return (c & ~(kZero | kNan)) ? ValueClasses(kAny) : c;
-        })
+              math::RoundOp, math::RoundEvenOp>([&](auto) { return within(kZero | kNan, operand(0)); })
         .Default([](Operation *) { return ValueClasses(kAny); });
   }
 

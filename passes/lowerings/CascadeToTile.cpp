@@ -334,7 +334,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
       ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
       return ok ? body(llvm::to_vector(carried)) : Values(carried);
     };
-    return roundsLoop(open_, op.getCondition(), dims, start, plain, open_.size(), nullptr, 1, round, least);
+    return walkRounds({open_, op.getCondition(), dims, plain, open_.size(), nullptr, 1, least}, start, round);
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);

@@ -131,87 +131,73 @@ static bool isLoopsAlone(Value init, scf::ForOp loop) {
   return before && init.hasOneUse() && before->getBlock() == loop->getBlock();
 }
 
-LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
+Value FunctionLowering::placeCarried(scf::ForOp loop, unsigned i) {
   Location loc = loop.getLoc();
-  // Carried tiles live in arrays that the body updates; scalars stay carried.
-  Location plain = cu::unnamed(loc);
-  SmallVector<Value> arrays(loop.getNumRegionIterArgs()), inits;
-  for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
-    BlockArgument arg = loop.getRegionIterArg(i);
-    if (!isTile(arg)) {
-      inits.push_back(c_.scalars.lookup(init));
-      continue;
-    }
-    Layout layout = carriedLayout(loop, i);
-    // A last round goes on in the registers of the rounds before it, and a sum in those of one that it starts from.
-    if ((kLastRound.isOn(loop) || init.getDefiningOp<DotWaitOp>()) && isLoopsAlone(init, loop) && c_.tiles.lookup(init).layout == layout) {
-      c_.tiles[arg] = c_.tiles[loop.getResult(i)] = c_.tiles.lookup(init);
-      arrays[i] = c_.tiles.lookup(init).array;
-      continue;
-    }
-    // A loop without a name carries what has names of its own.
-    StringRef name = cu::findName(loc);
-    if (name.empty())
-      name = cu::findName(arg.getLoc());
-    if (name.empty())
-      name = "carried";
-    Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
-                              c_.named(c_.registerName(name, "_acc"), loc));
-    if (func_.getUnit() == Unit::Wgmma && startsAfreshInFirstRound(arg))
-      ifNoRounds(loop, [&] { copyTile(init, array, plain); });
-    else
-      copyTile(init, array, plain, layout);
-    c_.tiles[arg] = {layout, array};
-    c_.tiles[loop.getResult(i)] = {layout, array};
-    arrays[i] = array;
+  BlockArgument arg = loop.getRegionIterArg(i);
+  Value init = loop.getInitArgs()[i];
+  Layout layout = carriedLayout(loop, i);
+  // A last round goes on in the registers of the rounds before it, and a sum in those of one that it starts from.
+  if ((kLastRound.isOn(loop) || init.getDefiningOp<DotWaitOp>()) && isLoopsAlone(init, loop) && c_.tiles.lookup(init).layout == layout) {
+    RegTile before = c_.tiles.lookup(init);
+    c_.tiles[arg] = before; // (an entry moves when another is made)
+    c_.tiles[loop.getResult(i)] = before;
+    return before.array;
   }
+  // A loop without a name carries what has names of its own.
+  StringRef name = cu::findName(loc);
+  if (name.empty())
+    name = cu::findName(arg.getLoc());
+  if (name.empty())
+    name = "carried";
+  Value array = c_.allocate(layout.numRegisters(), cast<RankedTensorType>(arg.getType()).getElementType(),
+                            c_.named(c_.registerName(name, "_acc"), loc));
+  Location plain = cu::unnamed(loc);
+  if (func_.getUnit() == Unit::Wgmma && startsAfreshInFirstRound(arg))
+    ifNoRounds(loop, [&] { copyTile(init, array, plain); });
+  else
+    copyTile(init, array, plain, layout);
+  c_.tiles[arg] = {layout, array};
+  c_.tiles[loop.getResult(i)] = {layout, array};
+  return array;
+}
+
+scf::ForOp FunctionLowering::openRounds(scf::ForOp loop, ArrayRef<Value> inits) {
+  Location plain = cu::unnamed(loop.getLoc());
   Value from = c_.scalars.lookup(loop.getLowerBound()), to = c_.scalars.lookup(loop.getUpperBound());
-  scf::ForOp created;
-  Block *round;
   if (kLastRound.isOn(loop) && inits.empty()) {
     Value some = arith::CmpIOp::create(b_, plain, arith::CmpIPredicate::slt, from, to);
-    round = scf::IfOp::create(b_, plain, some, false).thenBlock();
+    b_.setInsertionPoint(scf::IfOp::create(b_, plain, some, false).thenBlock()->getTerminator());
     c_.scalars[loop.getInductionVar()] = from;
-  } else {
-    created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
-    cu::kUnroll.copy(loop, created);
-    if (!cu::kUnroll.isOn(loop))
-      cu::kTiles.putOn(created);
-    created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
-    c_.scalars[loop.getInductionVar()] = created.getInductionVar();
-    round = created.getBody();
+    return {};
   }
-  Operation *yield = loop.getBody()->getTerminator();
-  unsigned scalars = 0;
-  for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
-    if (!arrays[i]) {
-      created.getRegionIterArg(scalars).setLoc(arg.getLoc());
-      c_.scalars[arg] = created.getRegionIterArg(scalars);
-      c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
-      continue;
-    }
-    // The new value may be left in the old one's registers when the old one is not needed later.
-    Value next = yield->getOperand(i);
-    Operation *def = next.getDefiningOp();
-    if (def && def->getBlock() == loop.getBody() && llvm::all_of(arg.getUsers(), [&](Operation *u) {
-          return u->getBlock() == def->getBlock() && (u == def || u->isBeforeInBlock(def));
-        }))
-      inPlace_[next] = c_.tiles.lookup(arg);
-  }
-  OpBuilder::InsertionGuard guard(b_);
-  if (scalars)
-    b_.setInsertionPointToEnd(round);
+  auto created = scf::ForOp::create(b_, plain, from, to, c_.scalars.lookup(loop.getStep()), inits);
+  cu::kUnroll.copy(loop, created);
+  if (!cu::kUnroll.isOn(loop))
+    cu::kTiles.putOn(created);
+  created.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+  c_.scalars[loop.getInductionVar()] = created.getInductionVar();
+  if (inits.empty())
+    b_.setInsertionPoint(created.getBody()->getTerminator());
   else
-    b_.setInsertionPoint(round->getTerminator());
-  if (!created)
-    cu::CommentOp::create(b_, plain, "The last round: some of its points lie beyond the end.");
-  if (failed(lowerBlock(*loop.getBody())))
-    return failure();
-  // Whatever was not left in place is copied; first into temporaries what is a carried tile itself, whose
-  // registers another copy may overwrite.
+    b_.setInsertionPointToEnd(created.getBody());
+  return created;
+}
+
+/// The new value may be left in the old one's registers when the old one is not needed later.
+void FunctionLowering::goOnInPlace(scf::ForOp loop, unsigned i) {
+  BlockArgument arg = loop.getRegionIterArg(i);
+  Value next = loop.getBody()->getTerminator()->getOperand(i);
+  Operation *def = next.getDefiningOp();
+  if (def && def->getBlock() == loop.getBody() &&
+      llvm::all_of(arg.getUsers(), [&](Operation *u) { return u->getBlock() == def->getBlock() && (u == def || u->isBeforeInBlock(def)); }))
+    inPlace_[next] = c_.tiles.lookup(arg);
+}
+
+/// Whatever was not left in place is copied; first into temporaries what is a carried tile itself, whose
+/// registers another copy may overwrite.
+void FunctionLowering::handOn(ValueRange yielded, ArrayRef<Value> arrays, Location loc) {
   SmallVector<std::pair<Value, Value>> moves;
-  SmallVector<Value> yielded;
-  for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
+  for (auto [next, array] : llvm::zip(yielded, arrays)) {
     if (!array || !isa<BlockArgument>(next) || c_.tiles.lookup(next).array == array)
       continue;
     Layout layout = getLayout(next);
@@ -219,25 +205,51 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     copyTile(next, temporary, loc);
     moves.push_back({temporary, array});
   }
-  for (auto [next, array] : llvm::zip(yield->getOperands(), arrays)) {
-    if (!array) {
-      yielded.push_back(c_.scalars.lookup(next));
-      continue;
-    }
-    if (!isa<BlockArgument>(next) && (isRematerialized(next.getDefiningOp()) || c_.tiles.lookup(next).array != array))
+  for (auto [next, array] : llvm::zip(yielded, arrays))
+    if (array && !isa<BlockArgument>(next) && (isRematerialized(next.getDefiningOp()) || c_.tiles.lookup(next).array != array))
       copyTile(next, array, loc);
-  }
   for (auto [from, to] : moves) {
-    int64_t n = cast<MemRefType>(from.getType()).getNumElements();
-    Digit all{-1, 1, n};
+    Digit all{-1, 1, cast<MemRefType>(from.getType()).getNumElements()};
     OpenDigits open;
     c_.overDigits(all, loc, open, [&] {
       Value r = open.valueOf(all);
       memref::StoreOp::create(b_, loc, memref::LoadOp::create(b_, loc, from, r), to, r);
     });
   }
-  if (scalars)
-    scf::YieldOp::create(b_, plain, yielded);
+}
+
+LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
+  Location plain = cu::unnamed(loop.getLoc());
+  SmallVector<Value> arrays, inits; // of each carried value (null: a scalar); of scalars
+  for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
+    arrays.push_back(isTile(init) ? placeCarried(loop, i) : Value());
+    if (!arrays.back())
+      inits.push_back(c_.scalars.lookup(init));
+  }
+  OpBuilder::InsertionGuard guard(b_);
+  scf::ForOp created = openRounds(loop, inits);
+  if (!created)
+    cu::CommentOp::create(b_, plain, "The last round: some of its points lie beyond the end.");
+  unsigned scalars = 0;
+  for (auto [i, arg] : llvm::enumerate(loop.getRegionIterArgs())) {
+    if (arrays[i]) {
+      goOnInPlace(loop, i);
+      continue;
+    }
+    created.getRegionIterArg(scalars).setLoc(arg.getLoc());
+    c_.scalars[arg] = created.getRegionIterArg(scalars);
+    c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
+  }
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+  ValueRange yielded = loop.getBody()->getTerminator()->getOperands();
+  handOn(yielded, arrays, loop.getLoc());
+  SmallVector<Value> next;
+  for (auto [v, array] : llvm::zip(yielded, arrays))
+    if (!array)
+      next.push_back(c_.scalars.lookup(v));
+  if (!next.empty())
+    scf::YieldOp::create(b_, plain, next);
   return success();
 }
 

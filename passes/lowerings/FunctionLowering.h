@@ -17,6 +17,8 @@ mlir::LogicalResult checkLowerable(tile::FuncOp func);
 /// Ops of which runs with one layout become one loop (ElementwiseToCu.cpp).
 bool isElementwise(mlir::Operation *op);
 
+class SlotAddress;
+
 class FunctionLowering {
 public:
   FunctionLowering(mlir::OpBuilder &b, tile::FuncOp func) : b_(b), func_(func), c_(b, func) {}
@@ -35,14 +37,34 @@ private:
   // TileToCu.cpp
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
+  /// The number of a tile along a grid index.
+  mlir::Value programId(tile::ProgramIdOp id);
+  mlir::Value expandApply(tile::ApplyOp apply);
+  mlir::LogicalResult lowerSearch(tile::CountWhereOp op);
+  mlir::LogicalResult lowerSearch(tile::FindWhereOp op);
+  mlir::LogicalResult lowerSearch(tile::ExtremeOp op);
+  /// What starts, ends or orders copies by threads.
+  void lowerWait(tile::AsyncCommitOp op);
+  void lowerWait(tile::AsyncWaitOp op);
+  void lowerWait(tile::BarrierOp op);
   mlir::LogicalResult lowerDotOp(tile::DotOp dot);
+  void lowerDotWait(tile::DotWaitOp wait);
+  /// Index arithmetic is the same in threads. Fails with a diagnostic where `op` is something else.
+  mlir::LogicalResult copyScalar(mlir::Operation *op);
 
   // Comments.cpp
   /// The comment ahead of what `op` becomes; empty where names say enough.
   std::string describe(mlir::Operation *op);
 
   // ControlToCu.cpp
+  /// Carried tiles live in arrays that the body updates; scalars stay carried.
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  /// The array of the tile that `loop` carries as its i-th value, as it is before the first round.
+  mlir::Value placeCarried(mlir::scf::ForOp loop, unsigned i);
+  /// The builder is left where a round's code stands. Null: there is one round at most, in a branch.
+  mlir::scf::ForOp openRounds(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Value> inits);
+  void goOnInPlace(mlir::scf::ForOp loop, unsigned i);
+  void handOn(mlir::ValueRange yielded, llvm::ArrayRef<mlir::Value> arrays, mlir::Location loc);
   /// `body` where the loop goes round not at all.
   void ifNoRounds(mlir::scf::ForOp loop, llvm::function_ref<void()> body);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
@@ -52,6 +74,13 @@ private:
 
   // MaskToCu.cpp
   mlir::LogicalResult lowerRingMask(tile::RingMaskOp op);
+  struct SlotVector;
+  /// The builder is left in a branch of those for which `holds` is false.
+  void unless(mlir::Value holds, mlir::Location loc);
+  /// The same where the condition of `op` does not hold at a point of the slot. Fails after a diagnostic.
+  mlir::LogicalResult unlessKept(tile::RingMaskOp op, llvm::ArrayRef<mlir::Value> coords, mlir::Location loc);
+  /// A loop over this thread's vectors of the slot at `start`; the builder is left in it.
+  SlotVector openSlotVectors(tile::RingType ring, SlotAddress &address, mlir::Value start, mlir::Location loc);
 
   // ElementwiseToCu.cpp
   std::string nameOf(mlir::Value v);

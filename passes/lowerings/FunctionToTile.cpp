@@ -60,42 +60,36 @@ bool LaunchEmitter::isMember(Value v) {
   return op && llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, op) - ops_.begin()));
 }
 
-LogicalResult LaunchEmitter::makeFunction(unsigned number) {
-  Location loc = ops_[l_.ops.back()]->getLoc();
-  // Tensors and scalars the launch touches, in source order: parameters, outputs, workspaces.
-  struct Arg {
-    Value value;
-    int64_t source;
-    std::string name, type;
-    AffineMap shape;
-  };
-  SmallVector<Arg> args;
+/// A tensor or a scalar that the launch touches.
+struct LaunchEmitter::Argument {
+  Value value;
+  int64_t source;
+  std::string name, type;
+  AffineMap shape;
+};
+
+LaunchEmitter::Argument LaunchEmitter::describeArgument(Value v) {
+  int64_t source = buffers_.sourceOf(v), inputs = kernel_.getBlock().getNumArguments();
+  if (source < 0) {
+    std::string name = nameOf(v.getDefiningOp());
+    if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
+      name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
+    return {v, source, name, "", getTensorShape(v)};
+  }
+  if (source < inputs)
+    return {v, source, str(kernel_.getArgNames()[source]), str(kernel_.getArgTypes()[source]), kernel_.getArgShape(source)};
+  int64_t n = inputs;
+  for (unsigned o = 0; o < kernel_.getOutNames().size(); ++o)
+    if (kernel_.getAlias(o) < 0 && n++ == source)
+      return {v, source, str(kernel_.getOutNames()[o]), str(kernel_.getOutTypes()[o]), kernel_.getOutShape(o)};
+  return {v, source, "", "", AffineMap::get(0, kernel_.getNumSizes(), {}, b_.getContext())};
+}
+
+std::vector<LaunchEmitter::Argument> LaunchEmitter::findArguments() {
+  std::vector<Argument> args;
   auto add = [&](Value v) {
-    int64_t source = buffers_.sourceOf(v);
-    if (llvm::any_of(args, [&](const Arg &a) { return a.source == source; }))
-      return;
-    Arg a{v, source, "", "", AffineMap::get(0, kernel_.getNumSizes(), {}, b_.getContext())};
-    int64_t inputs = kernel_.getBlock().getNumArguments();
-    if (source >= 0 && source < inputs) {
-      a.name = str(kernel_.getArgNames()[source]);
-      a.type = str(kernel_.getArgTypes()[source]);
-      a.shape = kernel_.getArgShape(source);
-    } else if (source >= inputs) {
-      int64_t n = inputs;
-      for (unsigned o = 0; o < kernel_.getOutNames().size(); ++o) {
-        if (kernel_.getAlias(o) >= 0 || n++ != source)
-          continue;
-        a.name = str(kernel_.getOutNames()[o]);
-        a.type = str(kernel_.getOutTypes()[o]);
-        a.shape = kernel_.getOutShape(o);
-      }
-    } else {
-      a.name = nameOf(v.getDefiningOp());
-      if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
-        a.name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
-      a.shape = getTensorShape(v);
-    }
-    args.push_back(a);
+    if (llvm::none_of(args, [&](const Argument &a) { return a.source == buffers_.sourceOf(v); }))
+      args.push_back(describeArgument(v));
   };
   for (int64_t ordinal : l_.ops) {
     Operation *op = ops_[ordinal];
@@ -109,40 +103,69 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       if (isStored(result))
         add(result);
   }
-  llvm::stable_sort(args, [](const Arg &a, const Arg &b) {
+  llvm::stable_sort(args, [](const Argument &a, const Argument &b) {
     return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
   });
+  return args;
+}
 
+void LaunchEmitter::makeFunction(unsigned number) {
+  Location loc = ops_[l_.ops.back()]->getLoc();
+  std::vector<Argument> args = findArguments();
   SmallVector<LookBackTensor> lookBack = lookBackTensors();
   emitZeroes(lookBack);
+  createFunction(args, lookBack, te::getLaunchLoc(cu::unnamed(loc), kernel_, l_.name));
+  describeLaunch(number, !lookBack.empty());
+  Block &block = func_.getBody().emplaceBlock();
+  for (const Argument &a : args) {
+    Type type = a.value.getType();
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
+    byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+  }
+  addLookBack(lookBack);
+  auto bind = [&](Value v) {
+    if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
+      c_.buffers[v] = arg;
+  };
+  for (Operation &op : kernel_.getBlock())
+    llvm::for_each(llvm::make_filter_range(op.getResults(), [](Value v) { return isa<RankedTensorType>(v.getType()); }), bind);
+  llvm::for_each(kernel_.getBlock().getArguments(), bind);
+  b_.setInsertionPointToStart(&block);
+  placeTiles(!lookBack.empty(), loc);
+}
+
+void LaunchEmitter::createFunction(ArrayRef<Argument> args, ArrayRef<LookBackTensor> lookBack, Location loc) {
   SmallVector<StringRef> names, types, indices(l_.indices.begin(), l_.indices.end());
   SmallVector<AffineMap> shapes;
   SmallVector<int64_t> sources;
-  for (const Arg &a : args) {
-    names.push_back(a.name);
-    types.push_back(a.type);
-    shapes.push_back(a.shape);
-    sources.push_back(a.source);
-  }
-  for (const LookBackTensor &t : lookBack) {
-    names.push_back(t.name);
-    types.push_back("");
-    shapes.push_back(t.shape);
-    sources.push_back(t.source);
-  }
+  auto add = [&](StringRef name, StringRef type, AffineMap shape, int64_t source) {
+    names.push_back(name);
+    types.push_back(type);
+    shapes.push_back(shape);
+    sources.push_back(source);
+  };
+  for (const Argument &a : args)
+    add(a.name, a.type, a.shape, a.source);
+  for (const LookBackTensor &t : lookBack)
+    add(t.name, "", t.shape, t.source);
+  std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
+  func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
+                               b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices),
+                               l_.extents, l_.tiles, l_.grid, l_.warps);
+  setBaseLayouts(func_, llvm::map_to_vector(
+                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
+}
+
+void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
   auto sourceOf = [&](Value v) { return buffers_.sourceOf(v); };
-  bool waitsLast = l_.dependent && lookBack.empty() &&
+  bool waitsLast = l_.dependent && !looksBack &&
                    llvm::all_of(ArrayRef<LaunchPlan>(plan_.launches).take_front(number),
                                 [&](const LaunchPlan &before) { return areApart(l_, before, ops_, sourceOf); });
   size_t next = findLaunch(plan_, number).second;
-  bool followed = next < plan_.launches.size() && plan_.launches[next].dependent;
-  std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
-  func_ = tile::FuncOp::create(b_, te::getLaunchLoc(cu::unnamed(loc), kernel_, l_.name), symbol, kernel_.getSizes(), plan_.sizeDiv,
-                               plan_.sizeMax, b_.getStrArrayAttr(names), b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes),
-                               sources, b_.getStrArrayAttr(indices), l_.extents, l_.tiles, l_.grid, l_.warps);
   func_.setUnit(l_.unit);
   func_.setTarget(plan_.target);
-  func_.setFollowed(followed);
+  func_.setFollowed(next < plan_.launches.size() && plan_.launches[next].dependent);
   func_.setWaitsLast(waitsLast);
   func_.setClusterIndex(l_.clusterIndex);
   for (const ScheduleNumber &n : kScheduleNumbers)
@@ -153,79 +176,73 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   func_.setKernel(kernel_.getSymName());
   func_.setNumber(number);
-  setBaseLayouts(func_, llvm::map_to_vector(
-                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
-  Block &block = func_.getBody().emplaceBlock();
-  for (const Arg &a : args) {
-    Type type = a.value.getType();
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
-    byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
-  }
-  addLookBack(lookBack);
-  for (Operation &op : kernel_.getBlock())
-    for (Value v : op.getResults())
-      if (isa<RankedTensorType>(v.getType()))
-        if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
-          c_.buffers[v] = arg;
-  for (BlockArgument v : kernel_.getBlock().getArguments())
-    if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
-      c_.buffers[v] = arg;
+}
 
-  b_.setInsertionPointToStart(&block);
+void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
   c_.tiles = l_.tiles;
   c_.extents = l_.extents;
-  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
-  c_.ragged.resize(l_.tiles.size());
-  c_.mayBeBeyond.resize(l_.tiles.size());
-  c_.onGrid.resize(l_.tiles.size());
   // Roles walk tiles even where every block has only one: around a loop that carries products in
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
   Value half; // of a pair of tiles
   Value tileNumber = l_.persistent || l_.producerWarps ? openTileLoop(loc, half) : Value();
-  if (!lookBack.empty()) // (of a loop over tiles each round takes one)
+  if (looksBack) // (of a loop over tiles each round takes one)
     tileNumber = tileNumber_ = takeTicket(loc);
-  Value zero = constant(0, loc);
-  for (size_t i = 0; i < l_.tiles.size(); ++i) {
-    int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
-    // The one tile of an index without a loop may have no point at all.
-    bool mayBeEmpty = !llvm::is_contained(l_.grid, int64_t(i)) && !knownPositive(l_.extents.getResult(i), facts);
-    // The last cluster's blocks all run, whether there are tiles for them or not.
-    bool isWalked = isHeld(i) || (int64_t(i) == l_.clusterIndex && llvm::is_contained(l_.grid, int64_t(i)));
-    int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
-    c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
-    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && (loopsOf(int64_t(i)).empty() || hasFirstRound(int64_t(i))));
-    c_.offsets.push_back(zero);
-  }
+  c_.offsets.assign(l_.tiles.size(), constant(0, loc));
+  findRagged();
   if (sharesOut())
-    rank_ = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
-  if (isHeld(l_.clusterIndex)) {
-    Location named = NameLoc::get(b_.getStringAttr(l_.indices[l_.clusterIndex] + "0"), loc);
-    c_.offsets[l_.clusterIndex] = arith::MulIOp::create(b_, named, rank_, constant(l_.tiles[l_.clusterIndex], loc));
-  }
+    rank_ = clusterRank(loc);
+  if (isHeld(l_.clusterIndex))
+    c_.offsets[l_.clusterIndex] = startOfTile(l_.clusterIndex, rank_, loc);
   for (int64_t g : l_.grid) {
     c_.onGrid.set(unsigned(g));
-    Location named = NameLoc::get(b_.getStringAttr(l_.indices[g] + "0"), loc);
-    Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
-    if (l_.cluster > 1 && g == l_.clusterIndex) {
-      Value rank = tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
-      pid = arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
-    }
-    if ((l_.descending || half) && l_.cluster == 1 && g == l_.clusterIndex) {
-      AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) * (half ? 2 : 1) - 1);
-      Value of = tile::ApplyOp::create(b_, loc, b_.getIndexType(), last, ValueRange{});
-      Location at = NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc);
-      Value mirrored = arith::SubIOp::create(b_, at, of, pid);
-      if (half) { // the longer one first
-        Value isSecond = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, half, zero);
-        pid = arith::SelectOp::create(b_, at, isSecond, pid, mirrored);
-      } else {
-        pid = mirrored;
-      }
-    }
-    c_.offsets[g] = arith::MulIOp::create(b_, named, pid, constant(l_.tiles[g], loc));
+    c_.offsets[g] = startOfTile(g, numberOfTile(g, tileNumber, half, loc), loc);
   }
-  return success();
+}
+
+void LaunchEmitter::findRagged() {
+  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
+  size_t indices = l_.tiles.size();
+  c_.ragged.resize(indices);
+  c_.mayBeBeyond.resize(indices);
+  c_.onGrid.resize(indices);
+  for (int64_t i = 0; i < int64_t(indices); ++i) {
+    int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
+    // The one tile of an index without a loop may have no point at all.
+    bool isOnGrid = llvm::is_contained(l_.grid, i), mayBeEmpty = !isOnGrid && !knownPositive(l_.extents.getResult(i), facts);
+    // The last cluster's blocks all run, whether there are tiles for them or not.
+    bool isWalked = isHeld(i) || (i == l_.clusterIndex && isOnGrid);
+    int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
+    c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
+    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && (loopsOf(i).empty() || hasFirstRound(i)));
+  }
+}
+
+Value LaunchEmitter::clusterRank(Location loc) {
+  return tile::ClusterRankOp::create(b_, NameLoc::get(b_.getStringAttr("rank"), loc), b_.getIndexType());
+}
+
+Value LaunchEmitter::startOfTile(int64_t index, Value number, Location loc) {
+  Location named = NameLoc::get(b_.getStringAttr(l_.indices[index] + "0"), loc);
+  return arith::MulIOp::create(b_, named, number, constant(l_.tiles[index], loc));
+}
+
+Value LaunchEmitter::numberOfTile(int64_t g, Value tileNumber, Value half, Location loc) {
+  Value pid = tile::ProgramIdOp::create(b_, loc, b_.getIndexType(), g, tileNumber);
+  if (l_.cluster > 1 && g == l_.clusterIndex) {
+    Value rank = clusterRank(loc);
+    return arith::AddIOp::create(b_, loc, arith::MulIOp::create(b_, loc, pid, constant(l_.cluster, loc)), rank);
+  }
+  if ((!l_.descending && !half) || l_.cluster > 1 || g != l_.clusterIndex)
+    return pid;
+  AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) * (half ? 2 : 1) - 1);
+  Value of = tile::ApplyOp::create(b_, loc, b_.getIndexType(), last, ValueRange{});
+  Location at = NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc);
+  Value mirrored = arith::SubIOp::create(b_, at, of, pid);
+  if (!half)
+    return mirrored;
+  // The longer one first.
+  Value isSecond = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, half, constant(0, loc));
+  return arith::SelectOp::create(b_, at, isSecond, pid, mirrored);
 }
 
 Value LaunchEmitter::openTileLoop(Location named, Value &half) {

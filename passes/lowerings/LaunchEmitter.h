@@ -59,7 +59,24 @@ private:
   bool isMember(mlir::Value v);
   /// A result that someone outside this launch wants.
   bool isStored(mlir::Value v) { return te::isStored(l_, ops_, v); }
-  mlir::LogicalResult makeFunction(unsigned number);
+  struct Argument;
+  struct LookBackTensor;
+  /// In source order: parameters, outputs, workspaces.
+  std::vector<Argument> findArguments();
+  Argument describeArgument(mlir::Value v);
+  /// The function of launch `number`; the builder is left where its statements stand.
+  void makeFunction(unsigned number);
+  void createFunction(llvm::ArrayRef<Argument> args, llvm::ArrayRef<LookBackTensor> lookBack, mlir::Location loc);
+  /// What later passes know of the launch: its fields, and who runs before and behind it.
+  void describeLaunch(unsigned number, bool looksBack);
+  /// Where a block's tile starts along each index.
+  void placeTiles(bool looksBack, mlir::Location loc);
+  /// Which indices have tiles that are not full, or beyond the end.
+  void findRagged();
+  mlir::Value clusterRank(mlir::Location loc);
+  mlir::Value startOfTile(int64_t index, mlir::Value number, mlir::Location loc);
+  /// Along grid index `g`; `half`: which of a pair of tiles it is, if they come in pairs.
+  mlir::Value numberOfTile(int64_t g, mlir::Value tileNumber, mlir::Value half, mlir::Location loc);
   /// The loop of a block, or of a cluster, over its tiles; the builder is left inside.
   /// Returns the tile's number. Where tiles come in pairs that is the pair's, and `half` says which of the two it is.
   mlir::Value openTileLoop(mlir::Location named, mlir::Value &half);
@@ -102,17 +119,24 @@ private:
   /// Whether some point of the current tile of results may satisfy those constraints of `set` that none of
   /// `reduced` is in; null where there are none, or nothing is known.
   mlir::Value resultHolds(mlir::IntegerSet set, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> reduced, mlir::Location loc);
-  /// One loop over all tiles of the reduced indices `k`, however many there are, carrying sums that start as `init`: it
-  /// becomes the pipeline. The slowest of them starts and ends where the domain does; tiles of results that lie
-  /// outside it have no round.
-  /// `where`, if given, makes a condition on data at the current offsets, one i1: tiles for which it
-  /// does not hold are passed over. It depends on the first `picked` of k alone, at least one: for each
-  /// tile of these the loop walks all of the others.
-  /// `least`: so many rounds at least, also where the first one has no point of the domain.
-  /// With `chunk` > 1 (one sum, and no `where`) so many rounds start from `init` together, and what they come to is added up (addPart).
-  Values roundsLoop(llvm::ArrayRef<int64_t> k, std::optional<mlir::IntegerSet> set, llvm::ArrayRef<int64_t> dims, mlir::ValueRange init,
-                    mlir::Location loc, size_t picked, llvm::function_ref<mlir::Value()> where, int64_t chunk,
-                    llvm::function_ref<Values(mlir::ValueRange)> body, int64_t least = 0);
+
+  // RoundsToTile.cpp
+  /// One loop over all tiles of reduced indices, however many there are: it becomes the pipeline. The slowest of them starts and ends
+  /// where the domain does; tiles of results that lie outside it have no round.
+  struct Walk {
+    llvm::ArrayRef<int64_t> k;           ///< the reduced indices of the launch, slowest first
+    std::optional<mlir::IntegerSet> set; ///< the domain, over launch indices `dims`
+    llvm::ArrayRef<int64_t> dims;
+    mlir::Location loc;
+    size_t picked; ///< the first so many of k, at least one, say which tiles count: for each tile of these the loop walks all others
+    /// Makes a condition on data at the current offsets of the picked indices, one i1: tiles for which it does not hold are passed over.
+    llvm::function_ref<mlir::Value()> where = nullptr;
+    int64_t chunk = 1; ///< more (of one sum, without `where`): so many rounds start afresh together, and what they come to is added up
+    int64_t least = 0; ///< so many rounds at least, also where the first one has no point of the domain
+  };
+  /// Carries sums that start as `init`.
+  Values walkRounds(const Walk &walk, mlir::ValueRange init, llvm::function_ref<Values(mlir::ValueRange)> body);
+  class RoundsLoop;
 
   // DataSpans.cpp
   /// What data says of where the points of a reduction's loops begin and end in the current tile of results (`off[g] <= i`): numbers
@@ -258,6 +282,14 @@ private:
   /// The launch's statements from the first to the last that have one of its loops' indices, and that loop around them: what they make
   /// at an index of the loop lives for a round, what they reduce over it is carried.
   mlir::LogicalResult emitInLoop(llvm::ArrayRef<size_t> members);
+  struct Carried;
+  /// Whether that statement reduces over one of the launch's loops.
+  bool isCarried(size_t member);
+  /// What a statement has made in a round is gone behind the loop.
+  void forget(size_t member);
+  mlir::Value startOf(const Carried &sum);
+  /// The rounds of all `members`; what `sums` come to, each from its part of `start` on. Nothing after a diagnostic.
+  std::optional<Values> carryOverRounds(llvm::ArrayRef<size_t> members, llvm::ArrayRef<Carried> sums, mlir::ValueRange start);
   /// `sum` and what the tile at the current offsets adds to it. Null after a diagnostic.
   mlir::Value addTile(te::ReduceOp op, const std::optional<te::Contraction> &product, const DotForm &f, llvm::ArrayRef<int64_t> dims,
                       mlir::Value sum, mlir::Location loc);

@@ -230,9 +230,8 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
   } else {
     findDataSpans(op, dims, walked, loc);
   }
-  Value out = roundsLoop(walked, op.getCondition(), dims, zero, loc, picked, choice, f.chunk, [&](ValueRange acc) {
-                return SmallVector<Value>{round(acc.front())};
-              }).front();
+  Walk walk{walked, op.getCondition(), dims, loc, picked, choice, f.chunk};
+  Value out = walkRounds(walk, zero, [&](ValueRange acc) { return Values{round(acc.front())}; }).front();
   clearDataSpans();
   return out;
 }

@@ -137,88 +137,85 @@ private:
   /// Every warp leaves its partials in shared memory and reads those of the warps
   /// that differ from it in reduced digits only.
   void overWarps() {
-    OpBuilder &b = c_.b;
-    int64_t warps = layout_.numWarps(), registers = count(keptReg_);
-    // One lane of those that differ in reduced digits only speaks for all of them.
-    SmallVector<int64_t> all = llvm::map_to_vector(layout_.lane, [](const Digit &d) { return d.size; });
-    int64_t lanes = 1;
-    Value place, speaks;
-    for (auto [i, d] : llvm::enumerate(layout_.lane)) {
-      if (d.size == 1)
-        continue;
-      Value digit = c_.digitOf(c_.lane(loc_), all, i, loc_);
-      if (!isReduced(d) && d.dim >= 0) {
-        place = c_.add(place, c_.mul(digit, lanes, loc_), loc_);
-        lanes *= d.size;
-        continue;
-      }
-      Value first = arith::CmpIOp::create(c_.b, c_.named("first_lane", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("first_lane", loc_), speaks, first)) : first;
-    }
-    SmallVector<Value> arrays;
+    speakers_ = findSpeakers(c_, layout_.lane, [&](const Digit &d) { return isReduced(d); }, loc_);
+    int64_t warps = layout_.numWarps(), registers = count(keptReg_), others = 1;
     for (Value result : op_.getResults())
-      arrays.push_back(c_.sharedArray(warps * registers * lanes, element(result), loc_, partialsName()));
+      arrays_.push_back(c_.sharedArray(warps * registers * speakers_.places, element(result), loc_, partialsName()));
     Value warp = c_.warp(loc_);
-    auto slot = [&](Value w, Value r) {
-      Value s = c_.add(c_.mul(w, registers, loc_), r, loc_);
-      return place ? c_.add(c_.mul(s, lanes, loc_), place, loc_) : s;
-    };
-    OpenDigits open;
-    auto write = [&] {
-      c_.overDigits(keptReg_, loc_, open, [&] {
-        Value r = c_.registerIndex(kept_, open, loc_);
-        for (auto [t, s] : llvm::zip(results_, arrays))
-          memref::StoreOp::create(b, loc_, memref::LoadOp::create(b, loc_, t.array, r), s, slot(warp, r));
-      });
-    };
-    c_.inBranch(speaks, loc_, write);
-    // The warp number with its reduced digits taken from `others`.
-    int64_t others = 1;
+    leavePartials(warp);
     for (const Digit &d : layout_.warp)
       if (isReduced(d))
         others *= d.size;
     Value reader = isOnlyStored(op_) ? c_.isFirstReplica(tile::getLayout(op_.getResults()[0]), loc_) : Value();
-    auto forEachRegister = [&](llvm::function_ref<SmallVector<Value>(Value)> valueOf) {
+    constexpr int64_t kMostInTurn = 32;
+    if (others == warps && registers * others > kMostInTurn)
+      return shareOutPartials(reader);
+    // The warp number with its reduced digits taken from the others.
+    fillRegisters(reader, [&](Value r, const OpenDigits &) {
+      return overPartials(others, arrays_, [&](Value w) { return slot(warpWith(w, warp), r); });
+    });
+  }
+
+  /// Where the partials of register r of warp w are.
+  Value slot(Value w, Value r) {
+    Value s = c_.add(c_.mul(w, count(keptReg_), loc_), r, loc_);
+    return speakers_.place ? c_.add(c_.mul(s, speakers_.places, loc_), speakers_.place, loc_) : s;
+  }
+
+  void leavePartials(Value warp) {
+    OpenDigits open;
+    c_.inBranch(speakers_.speaks, loc_, [&] {
       c_.overDigits(keptReg_, loc_, open, [&] {
         Value r = c_.registerIndex(kept_, open, loc_);
-        for (auto [t, v] : llvm::zip(results_, valueOf(r)))
-          memref::StoreOp::create(b, loc_, v, t.array, r);
+        for (auto [t, s] : llvm::zip(results_, arrays_))
+          memref::StoreOp::create(c_.b, loc_, memref::LoadOp::create(c_.b, loc_, t.array, r), s, slot(warp, r));
       });
-    };
-    // Many partials a thread: all threads share them out.
-    constexpr int64_t kMostInTurn = 32;
-    if (others == warps && registers * others > kMostInTurn) {
-      WarpPartials partials;
-      partials.elements = registers * lanes;
-      partials.combined = [lowering = *this, arrays, warps, elements = partials.elements](Value e) mutable {
-        ThreadCode &c = lowering.c_;
-        return lowering.overPartials(warps, arrays, [&](Value w) { return c.add(c.mul(w, elements, lowering.loc_), e, lowering.loc_); });
-      };
-      partials.element = [lowering = *this, place, lanes](const OpenDigits &digits) mutable {
-        ThreadCode &c = lowering.c_;
-        Value r = c.registerIndex(lowering.kept_, digits, lowering.loc_);
-        return place ? c.add(c.mul(r, lanes, lowering.loc_), place, lowering.loc_) : r;
-      };
-      if (isFinishedByCluster()) {
-        c_.partials[op_] = partials;
-        return;
-      }
-      SmallVector<Value> totals;
-      for (Value result : op_.getResults())
-        totals.push_back(c_.sharedArray(partials.elements, element(result), loc_, "totals"));
-      shareOut(c_, partials.elements, warps * 32, "e", loc_, [&](Value e) {
-        for (auto [total, v] : llvm::zip(totals, partials.combined(e)))
-          memref::StoreOp::create(b, loc_, v, total, e);
-      });
-      return c_.inBranch(reader, loc_, [&] {
-        forEachRegister([&](Value) {
-          Value e = partials.element(open);
-          return llvm::map_to_vector(totals, [&](Value total) -> Value { return memref::LoadOp::create(b, loc_, total, e); });
-        });
-      });
-    }
+    });
+  }
+
+  /// The results of the threads for which `reader` holds: `valueOf` a register, and the digits that name it.
+  void fillRegisters(Value reader, llvm::function_ref<SmallVector<Value>(Value, const OpenDigits &)> valueOf) {
+    OpenDigits open;
     c_.inBranch(reader, loc_, [&] {
-      forEachRegister([&](Value r) { return overPartials(others, arrays, [&](Value w) { return slot(warpWith(w, warp), r); }); });
+      c_.overDigits(keptReg_, loc_, open, [&] {
+        Value r = c_.registerIndex(kept_, open, loc_);
+        for (auto [t, v] : llvm::zip(results_, valueOf(r, open)))
+          memref::StoreOp::create(c_.b, loc_, v, t.array, r);
+      });
+    });
+  }
+
+  /// Many partials a thread: all threads share them out.
+  void shareOutPartials(Value reader) {
+    OpBuilder &b = c_.b;
+    WarpPartials partials;
+    int64_t warps = layout_.numWarps();
+    partials.elements = count(keptReg_) * speakers_.places;
+    partials.combined = [lowering = *this, warps, elements = partials.elements](Value e) mutable {
+      ThreadCode &c = lowering.c_;
+      return lowering.overPartials(warps, lowering.arrays_,
+                                   [&](Value w) { return c.add(c.mul(w, elements, lowering.loc_), e, lowering.loc_); });
+    };
+    partials.element = [lowering = *this](const OpenDigits &digits) mutable {
+      ThreadCode &c = lowering.c_;
+      const Speakers &s = lowering.speakers_;
+      Value r = c.registerIndex(lowering.kept_, digits, lowering.loc_);
+      return s.place ? c.add(c.mul(r, s.places, lowering.loc_), s.place, lowering.loc_) : r;
+    };
+    if (isFinishedByCluster()) {
+      c_.partials[op_] = partials;
+      return;
+    }
+    SmallVector<Value> totals;
+    for (Value result : op_.getResults())
+      totals.push_back(c_.sharedArray(partials.elements, element(result), loc_, "totals"));
+    shareOut(c_, partials.elements, warps * 32, "e", loc_, [&](Value e) {
+      for (auto [total, v] : llvm::zip(totals, partials.combined(e)))
+        memref::StoreOp::create(b, loc_, v, total, e);
+    });
+    fillRegisters(reader, [&](Value, const OpenDigits &open) {
+      Value e = partials.element(open);
+      return llvm::map_to_vector(totals, [&](Value total) -> Value { return memref::LoadOp::create(b, loc_, total, e); });
     });
   }
 
@@ -269,6 +266,9 @@ private:
   Layout layout_, kept_;
   Digits reducedReg_, keptReg_;
   RegTiles results_;
+  // What warps leave for each other.
+  Speakers speakers_;
+  SmallVector<Value> arrays_;
 };
 
 } // namespace

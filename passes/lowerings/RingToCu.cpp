@@ -188,7 +188,8 @@ private:
     for (auto [e, n] : llvm::zip(op_.getMap().getResults(), tensorShape.getResults()))
       if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, n)) {
         Value s = c_.expand(e, coords, loc_, /*computed=*/true);
-        require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+        if (!te::isNonNegative(e))
+          require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
         require(arith::CmpIPredicate::slt, s, c_.expand(n, {}, loc_));
       }
     return valid;

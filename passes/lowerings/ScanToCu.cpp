@@ -213,25 +213,12 @@ private:
 
   /// Each warp leaves the sums of its runs in shared memory.
   void shareSums(const Layout &runs, const State &sums) {
-    SmallVector<int64_t> all = llvm::map_to_vector(layout_.lane, [](const Digit &d) { return d.size; });
-    Value speaks;
-    for (auto [i, d] : llvm::enumerate(layout_.lane)) {
-      if (d.size == 1)
-        continue;
-      Value digit = c_.digitOf(c_.lane(loc_), all, i, loc_);
-      if (!isAlong(d) && d.dim >= 0) {
-        place_ = c_.add(place_, c_.mul(digit, places_, loc_), loc_);
-        places_ *= d.size;
-        continue;
-      }
-      Value first = arith::CmpIOp::create(c_.b, c_.named("first_lane", loc_), arith::CmpIPredicate::eq, digit, c_.index(0, loc_));
-      speaks = speaks ? Value(arith::AndIOp::create(c_.b, c_.named("first_lane", loc_), speaks, first)) : first;
-    }
+    speakers_ = findSpeakers(c_, layout_.lane, [&](const Digit &d) { return isAlong(d); }, loc_);
     registers_ = runs.numRegisters();
     for (Type t : elements())
-      shared_.push_back(c_.sharedArray(layout_.numWarps() * registers_ * places_, t, loc_, "warp_sums"));
+      shared_.push_back(c_.sharedArray(layout_.numWarps() * registers_ * speakers_.places, t, loc_, "warp_sums"));
     OpenDigits open;
-    c_.inBranch(speaks, loc_, [&] {
+    c_.inBranch(speakers_.speaks, loc_, [&] {
       c_.overDigits(runs.reg, loc_, open, [&] {
         Value at = c_.registerIndex(runs, open, loc_);
         store(load(sums, at), shared_, slot(c_.warp(loc_), at));
@@ -241,7 +228,7 @@ private:
 
   Value slot(Value warp, Value at) {
     Value s = c_.add(c_.mul(warp, registers_, loc_), at, loc_);
-    return place_ ? c_.add(c_.mul(s, places_, loc_), place_, loc_) : s;
+    return speakers_.place ? c_.add(c_.mul(s, speakers_.places, loc_), speakers_.place, loc_) : s;
   }
 
   /// From `soFar` over the warps along the dim, in the round that register `at` is of: what is before this warp, and behind all.
@@ -303,8 +290,8 @@ private:
   Layout resultLayout_;
   State results_, totals_; ///< arrays of registers, one a component
   State shared_;           ///< the warps' sums
-  Value place_;            ///< the place of a lane's column among theirs
-  int64_t places_ = 1, registers_ = 1;
+  Speakers speakers_;      ///< a lane of each column
+  int64_t registers_ = 1;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/cu/Marks.h"
+#include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 
 using namespace mlir;
@@ -10,24 +11,6 @@ namespace kernelc {
 
 using tile::Digit;
 using tile::Layout;
-
-namespace {
-
-/// Whether an expression of non-negative dims and sizes cannot be negative.
-bool isNonNegative(AffineExpr e) {
-  switch (e.getKind()) {
-  case AffineExprKind::Constant: return cast<AffineConstantExpr>(e).getValue() >= 0;
-  case AffineExprKind::DimId:
-  case AffineExprKind::SymbolId: return true;
-  case AffineExprKind::Mod: return true;
-  default: {
-    auto b = cast<AffineBinaryOpExpr>(e);
-    return isNonNegative(b.getLHS()) && isNonNegative(b.getRHS());
-  }
-  }
-}
-
-} // namespace
 
 std::string ThreadCode::registerName(StringRef name, const llvm::Twine &suffix) {
   bool isTensor = llvm::any_of(func.getBlock().getArguments(), [&](Value arg) { return cu::findName(arg.getLoc()) == name; });
@@ -81,7 +64,7 @@ Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool com
     return add(x, expand(bin.getRHS(), dims, plain, computed), loc);
   }
   Value y = expand(bin.getRHS(), dims, plain, computed);
-  bool natural = isNonNegative(bin.getLHS()) && isNonNegative(bin.getRHS());
+  bool natural = te::isNonNegative(bin.getLHS()) && te::isNonNegative(bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
   case AffineExprKind::FloorDiv: return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);
@@ -298,6 +281,24 @@ void overSteps(ThreadCode &c, int64_t mask, int64_t lanes, SmallVector<Value> &s
       loop.getRegionIterArgs(), [&](Value v) -> Value { return cu::ShuffleXorOp::create(c.b, loc, v.getType(), v, uint64_t(mask), step); });
   scf::YieldOp::create(c.b, loc, combined(step, loop.getRegionIterArgs(), other));
   state = llvm::to_vector_of<Value>(loop.getResults());
+}
+
+Speakers findSpeakers(ThreadCode &c, const tile::Digits &lane, llvm::function_ref<bool(const Digit &)> isJoined, Location loc) {
+  SmallVector<int64_t> all = llvm::map_to_vector(lane, [](const Digit &d) { return d.size; });
+  Speakers s;
+  for (auto [i, d] : llvm::enumerate(lane)) {
+    if (d.size == 1)
+      continue;
+    Value digit = c.digitOf(c.lane(loc), all, i, loc);
+    if (!isJoined(d) && d.dim >= 0) {
+      s.place = c.add(s.place, c.mul(digit, s.places, loc), loc);
+      s.places *= d.size;
+      continue;
+    }
+    Value first = arith::CmpIOp::create(c.b, c.named("first_lane", loc), arith::CmpIPredicate::eq, digit, c.index(0, loc));
+    s.speaks = s.speaks ? Value(arith::AndIOp::create(c.b, c.named("first_lane", loc), s.speaks, first)) : first;
+  }
+  return s;
 }
 
 Value scaled(ThreadCode &code, Value subscript, AffineExpr stride, Location loc) {

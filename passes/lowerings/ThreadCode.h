@@ -143,6 +143,15 @@ void shareOut(ThreadCode &code, int64_t count, int64_t threads, llvm::StringRef 
 void overSteps(ThreadCode &code, int64_t mask, int64_t lanes, llvm::SmallVector<mlir::Value> &state, mlir::Location loc,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange, mlir::ValueRange)> combined);
 
+/// Lanes that differ in digits of which `isJoined` holds, or in none of a tile, have the same to say.
+struct Speakers {
+  mlir::Value place;  ///< which of those who speak this lane is or goes with; null: there is one place
+  int64_t places = 1; ///< how many speak
+  mlir::Value speaks; ///< whether it is the one that speaks; null: all are
+};
+Speakers findSpeakers(ThreadCode &code, const tile::Digits &lane, llvm::function_ref<bool(const tile::Digit &)> isJoined,
+                      mlir::Location loc);
+
 /// A subscript times its stride, an expression of the sizes.
 mlir::Value scaled(ThreadCode &code, mlir::Value subscript, mlir::AffineExpr stride, mlir::Location loc);
 

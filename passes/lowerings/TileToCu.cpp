@@ -8,6 +8,7 @@
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/Tables.h"
 #include "support/Target.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -83,149 +84,142 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
   return success();
 }
 
+/// One line an op: what it becomes, or who lowers it.
 LogicalResult FunctionLowering::lowerOp(Operation *op) {
   if (std::string text = describe(op); !text.empty())
     cu::CommentOp::create(b_, cu::unnamed(op->getLoc()), text);
-  if (auto id = dyn_cast<ProgramIdOp>(op)) {
-    // All of a tile's numbers are made where the first is asked for.
-    Value number = id.getNumber() ? c_.scalars.lookup(id.getNumber()) : Value();
-    auto [known, isNew] = programIds_.try_emplace({b_.getInsertionBlock(), number.getAsOpaquePointer()});
-    if (isNew) {
-      Location loc = cu::unnamed(op->getLoc());
-      if (!number) {
-        number = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
-        if (int64_t blocks = func_.getCluster(); blocks > 1)
-          number = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), number, c_.index(blocks, loc));
-      }
-      known->second = programIdsOf(number, loc);
+  Location loc = op->getLoc();
+  Type index = b_.getIndexType();
+  auto define = [&](Value number) { return c_.scalars[op->getResult(0)] = number, success(); };
+  auto by = [&](auto *lower) { return [this, lower](auto o) { return lower(c_, o), success(); }; };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ProgramIdOp o) { return define(programId(o)); })
+      .Case([&](BlockIdOp) { return define(cu::BlockIdOp::create(b_, loc, index)); })
+      .Case([&](ClusterRankOp) { return define(cu::ClusterRankOp::create(b_, loc, index)); })
+      .Case([&](NumBlocksOp) { return define(cu::GridSizeOp::create(b_, loc, index)); })
+      .Case([&](LeaderOp) { return define(cu::LeaderOp::create(b_, loc, b_.getI1Type())); })
+      .Case([&](TeamOp) { return define(c_.team(cu::unnamed(loc))); })
+      .Case([&](ApplyOp o) { return define(expandApply(o)); })
+      .Case([&](ElementOp o) { return define(c_.element(o.getInput(), {}, loc)); })
+      .Case<CountWhereOp, FindWhereOp, ExtremeOp>([&](auto o) { return lowerSearch(o); })
+      .Case<HoldsOp, GivesOp, scf::YieldOp>([](auto) { return success(); }) // lowered with what they end
+      .Case([&](scf::ForOp o) { return lowerFor(o); })
+      .Case([&](scf::IfOp o) { return lowerIf(o); })
+      .Case([&](RolesOp o) { return lowerRoles(o); })
+      .Case([&](ScaleOp o) { return lowerScale(o), success(); })
+      .Case([&](SliceOp o) { return lowerSlice(o), success(); })
+      .Case<LoadOp>(by(lowerLoad))
+      .Case<StoreOp>(by(lowerStore))
+      .Case<ScatterOp>(by(lowerScatter))
+      .Case<ReduceOp>(by(lowerReduce))
+      .Case<ScanOp>(by(lowerScan))
+      .Case<LookBackOp>(by(lowerLookBack))
+      .Case<TicketOp>(by(lowerTicket))
+      .Case<ClusterReduceOp>(by(lowerClusterReduce))
+      .Case<ConvertLayoutOp>(by(lowerConvertLayout))
+      .Case<RingOp>(by(lowerRing))
+      .Case<RingCopyOp>(by(lowerRingCopy))
+      .Case<RingStoreOp>(by(lowerRingStore))
+      .Case<RingLoadOp>(by(lowerRingLoad))
+      .Case([&](RingMaskOp o) { return lowerRingMask(o); })
+      .Case<ChannelOp>(by(lowerChannel))
+      .Case<AcquireOp>(by(lowerAcquire))
+      .Case<FilledOp>(by(lowerFilled))
+      .Case<AwaitOp>(by(lowerAwait))
+      .Case<ReleaseOp>(by(lowerRelease))
+      .Case<OrderOp>(by(lowerOrder))
+      .Case<TakeTurnOp>(by(lowerTakeTurn))
+      .Case<PassTurnOp>(by(lowerPassTurn))
+      .Case<BoxStoreOp>(by(lowerBoxStore))
+      .Case<BoxDrainOp>(by(lowerBoxDrain))
+      .Case<AsyncCommitOp, AsyncWaitOp, BarrierOp>([&](auto o) { return lowerWait(o), success(); })
+      .Case([&](DotOp o) { return lowerDotOp(o); })
+      .Case([&](DotWaitOp o) { return lowerDotWait(o), success(); })
+      .Default([&](Operation *o) { return copyScalar(o); });
+}
+
+Value FunctionLowering::programId(ProgramIdOp id) {
+  // All of a tile's numbers are made where the first is asked for.
+  Value number = id.getNumber() ? c_.scalars.lookup(id.getNumber()) : Value();
+  auto [known, isNew] = programIds_.try_emplace({b_.getInsertionBlock(), number.getAsOpaquePointer()});
+  if (isNew) {
+    Location loc = cu::unnamed(id.getLoc());
+    if (!number) {
+      number = cu::BlockIdOp::create(b_, NameLoc::get(b_.getStringAttr("block"), loc), b_.getIndexType());
+      if (int64_t blocks = func_.getCluster(); blocks > 1)
+        number = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("cluster"), loc), number, c_.index(blocks, loc));
     }
-    c_.scalars[id] = known->second.lookup(id.getDim());
-  } else if (isa<BlockIdOp>(op)) {
-    c_.scalars[op->getResult(0)] = cu::BlockIdOp::create(b_, op->getLoc(), b_.getIndexType());
-  } else if (isa<ClusterRankOp>(op)) {
-    c_.scalars[op->getResult(0)] = cu::ClusterRankOp::create(b_, op->getLoc(), b_.getIndexType());
-  } else if (auto scale = dyn_cast<ScaleOp>(op)) {
-    lowerScale(scale);
-  } else if (isa<TeamOp>(op)) {
-    c_.scalars[op->getResult(0)] = c_.team(cu::unnamed(op->getLoc()));
-  } else if (isa<NumBlocksOp>(op)) {
-    c_.scalars[op->getResult(0)] = cu::GridSizeOp::create(b_, op->getLoc(), b_.getIndexType());
-  } else if (auto apply = dyn_cast<ApplyOp>(op)) {
-    SmallVector<Value> dims;
-    for (Value v : apply.getOperands_())
-      dims.push_back(c_.scalars.lookup(v));
-    Value v = c_.scalars[apply] = c_.expand(apply.getMap().getResult(0), dims, op->getLoc(), apply.getComputed());
-    Operation *made = isa<AffineBinaryOpExpr>(apply.getMap().getResult(0)) ? v.getDefiningOp() : nullptr;
-    if (auto most = cu::kMost.findOn(apply); most && made)
-      cu::kMost.putOn(made, *most);
-  } else if (auto load = dyn_cast<LoadOp>(op)) {
-    lowerLoad(c_, load);
-  } else if (auto store = dyn_cast<StoreOp>(op)) {
-    lowerStore(c_, store);
-  } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
-    lowerScatter(c_, scatter);
-  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    lowerReduce(c_, reduce);
-  } else if (auto scan = dyn_cast<ScanOp>(op)) {
-    lowerScan(c_, scan);
-  } else if (auto look = dyn_cast<LookBackOp>(op)) {
-    lowerLookBack(c_, look);
-  } else if (auto ticket = dyn_cast<TicketOp>(op)) {
-    lowerTicket(c_, ticket);
-  } else if (auto meet = dyn_cast<ClusterReduceOp>(op)) {
-    lowerClusterReduce(c_, meet);
-  } else if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
-    lowerConvertLayout(c_, convert);
-  } else if (auto count = dyn_cast<CountWhereOp>(op)) {
-    auto created = cu::CountWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(count.getEnd()));
-    c_.scalars[count] = created;
-    return lowerCondition(count.getCondition(), count.getHeld(), created.getCondition());
-  } else if (auto find = dyn_cast<FindWhereOp>(op)) {
-    auto created =
-        cu::FindWhereOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(find.getFrom()), c_.scalars.lookup(find.getEnd()),
-                                find.getFound() ? c_.scalars.lookup(find.getFound()) : Value());
-    c_.scalars[find] = created;
-    return lowerCondition(find.getCondition(), find.getHeld(), created.getCondition());
-  } else if (auto extreme = dyn_cast<ExtremeOp>(op)) {
-    auto created = cu::ExtremeOp::create(b_, op->getLoc(), b_.getIndexType(), c_.scalars.lookup(extreme.getStart()),
-                                         c_.scalars.lookup(extreme.getEnd()), extreme.getKind() == te::Combiner::Min);
-    c_.scalars[extreme] = created;
-    return lowerCondition(extreme.getCondition(), extreme.getHeld(), created.getCondition());
-  } else if (auto only = dyn_cast<ElementOp>(op)) {
-    c_.scalars[only] = c_.element(only.getInput(), {}, op->getLoc());
-  } else if (isa<LeaderOp>(op)) {
-    c_.scalars[op->getResult(0)] = cu::LeaderOp::create(b_, op->getLoc(), b_.getI1Type());
-  } else if (isa<HoldsOp, GivesOp>(op)) { // lowered with its search or mask
-  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    return lowerFor(loop);
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    return lowerIf(branch);
-  } else if (auto ring = dyn_cast<RingOp>(op)) {
-    lowerRing(c_, ring);
-  } else if (auto copy = dyn_cast<RingCopyOp>(op)) {
-    lowerRingCopy(c_, copy);
-  } else if (auto channel = dyn_cast<ChannelOp>(op)) {
-    lowerChannel(c_, channel);
-  } else if (auto order = dyn_cast<OrderOp>(op)) {
-    lowerOrder(c_, order);
-  } else if (auto take = dyn_cast<TakeTurnOp>(op)) {
-    lowerTakeTurn(c_, take);
-  } else if (auto pass = dyn_cast<PassTurnOp>(op)) {
-    lowerPassTurn(c_, pass);
-  } else if (auto acquire = dyn_cast<AcquireOp>(op)) {
-    lowerAcquire(c_, acquire);
-  } else if (auto filled = dyn_cast<FilledOp>(op)) {
-    lowerFilled(c_, filled);
-  } else if (auto await = dyn_cast<AwaitOp>(op)) {
-    lowerAwait(c_, await);
-  } else if (auto release = dyn_cast<ReleaseOp>(op)) {
-    lowerRelease(c_, release);
-  } else if (auto store = dyn_cast<BoxStoreOp>(op)) {
-    lowerBoxStore(c_, store);
-  } else if (auto drain = dyn_cast<BoxDrainOp>(op)) {
-    lowerBoxDrain(c_, drain);
-  } else if (auto slice = dyn_cast<SliceOp>(op)) {
-    lowerSlice(slice);
-  } else if (auto roles = dyn_cast<RolesOp>(op)) {
-    return lowerRoles(roles);
-  } else if (auto wait = dyn_cast<DotWaitOp>(op)) {
-    RegTile acc = c_.tiles.lookup(wait.getAcc());
-    if (func_.getUnit() == Unit::Wgmma)
-      cu::WgmmaWaitOp::create(b_, op->getLoc(), acc.array, wait.getPending());
-    c_.tiles[wait.getResult()] = acc;
-  } else if (auto put = dyn_cast<RingStoreOp>(op)) {
-    lowerRingStore(c_, put);
-  } else if (auto take = dyn_cast<RingLoadOp>(op)) {
-    lowerRingLoad(c_, take);
-  } else if (auto mask = dyn_cast<RingMaskOp>(op)) {
-    return lowerRingMask(mask);
-  } else if (isa<AsyncCommitOp>(op)) {
-    if (c_.hasAsyncCopy)
-      cu::CpAsyncCommitOp::create(b_, op->getLoc());
-  } else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
-    if (c_.hasAsyncCopy)
-      cu::CpAsyncWaitOp::create(b_, op->getLoc(), wait.getPending());
-    // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
-    if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
-      cu::ProxyFenceOp::create(b_, op->getLoc());
-  } else if (auto barrier = dyn_cast<BarrierOp>(op)) {
-    cu::SyncOp::create(b_, op->getLoc(), barrier.getStep());
-  } else if (auto dot = dyn_cast<DotOp>(op)) {
-    return lowerDotOp(dot);
-  } else if (isa<scf::YieldOp>(op)) {
-  } else if (op->getNumRegions() == 0 && llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) &&
-             llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>)) {
-    IRMapping mapping;
-    for (Value v : op->getOperands())
-      if (Value s = c_.scalars.lookup(v))
-        mapping.map(v, s);
-    Operation *clone = b_.clone(*op, mapping);
-    for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
-      c_.scalars[from] = to;
-  } else {
-    return op->emitOpError() << "cannot be lowered to threads";
+    known->second = programIdsOf(number, loc);
   }
+  return known->second.lookup(id.getDim());
+}
+
+Value FunctionLowering::expandApply(ApplyOp apply) {
+  SmallVector<Value> dims = llvm::map_to_vector(apply.getOperands_(), [&](Value v) { return c_.scalars.lookup(v); });
+  AffineExpr form = apply.getMap().getResult(0);
+  Value v = c_.expand(form, dims, apply.getLoc(), apply.getComputed());
+  Operation *made = isa<AffineBinaryOpExpr>(form) ? v.getDefiningOp() : nullptr;
+  if (auto most = cu::kMost.findOn(apply); most && made)
+    cu::kMost.putOn(made, *most);
+  return v;
+}
+
+LogicalResult FunctionLowering::lowerSearch(CountWhereOp op) {
+  auto created = cu::CountWhereOp::create(b_, op.getLoc(), b_.getIndexType(), c_.scalars.lookup(op.getEnd()));
+  c_.scalars[op] = created;
+  return lowerCondition(op.getCondition(), op.getHeld(), created.getCondition());
+}
+
+LogicalResult FunctionLowering::lowerSearch(FindWhereOp op) {
+  auto created = cu::FindWhereOp::create(b_, op.getLoc(), b_.getIndexType(), c_.scalars.lookup(op.getFrom()),
+                                         c_.scalars.lookup(op.getEnd()), op.getFound() ? c_.scalars.lookup(op.getFound()) : Value());
+  c_.scalars[op] = created;
+  return lowerCondition(op.getCondition(), op.getHeld(), created.getCondition());
+}
+
+LogicalResult FunctionLowering::lowerSearch(ExtremeOp op) {
+  auto created = cu::ExtremeOp::create(b_, op.getLoc(), b_.getIndexType(), c_.scalars.lookup(op.getStart()), c_.scalars.lookup(op.getEnd()),
+                                       op.getKind() == te::Combiner::Min);
+  c_.scalars[op] = created;
+  return lowerCondition(op.getCondition(), op.getHeld(), created.getCondition());
+}
+
+void FunctionLowering::lowerWait(AsyncCommitOp op) {
+  if (c_.hasAsyncCopy)
+    cu::CpAsyncCommitOp::create(b_, op.getLoc());
+}
+
+void FunctionLowering::lowerWait(AsyncWaitOp op) {
+  if (c_.hasAsyncCopy)
+    cu::CpAsyncWaitOp::create(b_, op.getLoc(), op.getPending());
+  // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
+  if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
+    cu::ProxyFenceOp::create(b_, op.getLoc());
+}
+
+void FunctionLowering::lowerWait(BarrierOp op) {
+  cu::SyncOp::create(b_, op.getLoc(), op.getStep());
+}
+
+LogicalResult FunctionLowering::copyScalar(Operation *op) {
+  auto isTile = llvm::IsaPred<RankedTensorType>;
+  if (op->getNumRegions() || llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile))
+    return op->emitOpError() << "cannot be lowered to threads";
+  IRMapping mapping;
+  for (Value v : op->getOperands())
+    if (Value s = c_.scalars.lookup(v))
+      mapping.map(v, s);
+  Operation *clone = b_.clone(*op, mapping);
+  for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
+    c_.scalars[from] = to;
   return success();
+}
+
+void FunctionLowering::lowerDotWait(DotWaitOp wait) {
+  RegTile acc = c_.tiles.lookup(wait.getAcc());
+  if (func_.getUnit() == Unit::Wgmma)
+    cu::WgmmaWaitOp::create(b_, wait.getLoc(), acc.array, wait.getPending());
+  c_.tiles[wait.getResult()] = acc;
 }
 
 LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {

@@ -19,6 +19,13 @@ struct AccessSummary {
   int64_t widestBytes = 1;                    ///< of all element types accessed
   int64_t narrowestBytes = 16;                ///< of those of contiguous accesses
 
+  /// An access by `map`. `indices`: the launch index of each of its dims, -1 for computed subscripts. `distinct`: how many indices tell
+  /// elements apart. Returns those that it is contiguous along.
+  llvm::SmallVector<int64_t> count(mlir::AffineMap map, llvm::ArrayRef<int64_t> indices, unsigned distinct, mlir::Type element);
+  /// What `op` reads there, and what it writes; `dims`: its launch indices.
+  void countRead(mlir::Operation *op, ReadOp read, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
+  void countWrites(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
+
   /// The launch index that most bytes are contiguous along, or -1.
   int64_t contiguousIndex() const;
   /// Elements of the widest type in one access.

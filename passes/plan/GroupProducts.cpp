@@ -110,19 +110,18 @@ bool Grouper::joinProducts(int64_t i, ReduceOp op, const Contraction &product, s
   auto isWhole = [&](int64_t o) { return isa<ComputeOp>(ops_[o]) && isPlain(ops_[o]) && getNumParallel(ops_[o]) == g.grid; };
   if (g.isReverse || g.grid != op.getNumParallel())
     return false;
-  for (auto [position, o] : llvm::enumerate(g.ops)) {
+  std::vector<std::optional<Contraction>> firsts; // of each statement that is a product
+  for (int64_t o : g.ops) {
     auto other = dyn_cast<ReduceOp>(ops_[o]);
-    std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
-    if (!first && !isWhole(o))
+    firsts.push_back(other ? findSibling(other, target_, facts_) : std::nullopt);
+    if (!firsts.back() && !isWhole(o))
       return false;
   }
-  for (auto [position, o] : llvm::enumerate(g.ops)) {
-    auto other = dyn_cast<ReduceOp>(ops_[o]);
-    std::optional<Contraction> first = other ? findSibling(other, target_, facts_) : std::nullopt;
-    std::optional<SiblingDims> paired = first ? pairSiblings(other, *first, op, product) : std::nullopt;
+  for (auto [o, dims, first] : llvm::zip(g.ops, g.dims, firsts)) {
+    std::optional<SiblingDims> paired = first ? pairSiblings(cast<ReduceOp>(ops_[o]), *first, op, product) : std::nullopt;
     if (!paired)
       continue;
-    SmallVector<int64_t> indices(g.dims[position]), map;
+    SmallVector<int64_t> indices(dims), map;
     for (int64_t d : paired->ofFirst)
       map.push_back(d < 0 ? -1 : indices[d]);
     if (paired->sharesLoop && g.loops.empty())

@@ -265,8 +265,7 @@ void Grouper::adopt(int64_t i, int64_t group, SmallVector<int64_t> map) {
         index = k;
     if (index < 0) {
       index = g.extents.size();
-      g.extents.push_back(extent);
-      g.names.push_back(cast<StringAttr>(getIndices(op)[d]).getValue().str());
+      addIndex(g, op, d);
     }
   }
   g.ops.push_back(i);

@@ -234,6 +234,8 @@ std::vector<std::string> describeReasons(KernelOp kernel, const KernelPlan &plan
     return {"launch '" + plan.launches[launch].name + "' is other blocks of the same launch: it needs nothing of the one before it"};
   if (lines.empty() && launch > 0)
     lines.push_back("it reads nothing that an earlier launch makes, and has other points than those");
+  if (plan.launches[launch].turned)
+    lines.push_back("columns of its product take the rows of the unit");
   return lines;
 }
 

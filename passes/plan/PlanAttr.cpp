@@ -226,11 +226,21 @@ LogicalResult checkSizeFacts(KernelOp kernel, ArrayRef<int64_t> div, ArrayRef<in
   return success();
 }
 
-FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<int64_t> div, ArrayRef<int64_t> max) {
+SmallVector<int64_t> expectedSizes(ArrayRef<int64_t> max, ArrayRef<int64_t> like) {
+  SmallVector<int64_t> expected(max);
+  expected.resize(std::max(max.size(), like.size()), -1);
+  for (auto [i, n] : llvm::enumerate(like))
+    if (expected[i] < 0)
+      expected[i] = n;
+  return expected;
+}
+
+FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<int64_t> div, ArrayRef<int64_t> max,
+                                      ArrayRef<int64_t> like) {
   FailureOr<const Target *> found = getTarget(kernel, name);
   if (failed(found) || failed(checkSizeFacts(kernel, div, max)))
     return failure();
-  return KnownTarget{*found, llvm::to_vector(div), llvm::to_vector(max)};
+  return KnownTarget{*found, llvm::to_vector(div), llvm::to_vector(max), expectedSizes(max, like)};
 }
 
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {

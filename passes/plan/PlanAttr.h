@@ -63,13 +63,17 @@ mlir::LogicalResult checkSizeFacts(KernelOp kernel, llvm::ArrayRef<int64_t> div,
 /// What a pass's options say of the device and of the sizes.
 struct KnownTarget {
   const Target *target;
-  llvm::SmallVector<int64_t> sizeDiv, sizeMax;
+  llvm::SmallVector<int64_t> sizeDiv, sizeMax, expectedMax;
   /// As long as this lives.
   SizeFacts facts() const { return {sizeDiv, sizeMax}; }
+  /// What speed is reckoned by; nothing may be wrong where it does not hold.
+  SizeFacts expected() const { return {sizeDiv, expectedMax}; }
 };
+/// Bounds of sizes, and of a size that has none what is likely of it (`like`; -1 there too: nothing is known).
+llvm::SmallVector<int64_t> expectedSizes(llvm::ArrayRef<int64_t> max, llvm::ArrayRef<int64_t> like);
 /// Fails with a diagnostic where getTarget or checkSizeFacts does.
-mlir::FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, llvm::StringRef name, llvm::ArrayRef<int64_t> div,
-                                            llvm::ArrayRef<int64_t> max);
+mlir::FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, llvm::StringRef name, llvm::ArrayRef<int64_t> div, llvm::ArrayRef<int64_t> max,
+                                            llvm::ArrayRef<int64_t> like = {});
 
 void setPlan(KernelOp kernel, const KernelPlan &plan);
 /// Fails with a diagnostic when the kernel has no plan or a malformed one.

@@ -21,6 +21,196 @@ void Scheduler::remarkOn(ReduceOp reduce, const Contraction &c) {
                    << "; write bf16(..) around them or give a policy, precision(contract = tf32)";
 }
 
+/// A product on mma.sync or CUDA cores while its launch is planned.
+class Scheduler::CoresProduct {
+public:
+  CoresProduct(Scheduler &scheduler, LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool unit)
+      : s_(scheduler), l_(l), c_(c), dims_(dims), unit_(unit), type_(unit ? operandType(c, c.a, Unit::Mma, s_.target_) : Type()),
+        bytes_(unit ? unitBytes(type_) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8)),
+        isPlain_(c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes_ == 4),
+        copied_(isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked()) {
+    l.unit = unit ? Unit::Mma : Unit::Simt;
+    inTile_ = s_.findInTile(l);
+  }
+
+  void schedule(ReduceOp reduce) {
+    chooseResults();
+    tileK_ = unit_ ? 64 / bytes_ : 32;
+    assignOuter(c_.m, tileM_);
+    assignOuter(c_.n, tileN_);
+    assignK();
+    bm_ = s_.tileProduct(l_, c_.m, dims_);
+    bn_ = s_.tileProduct(l_, c_.n, dims_);
+    fillInstruction(c_.m, bm_, bn_);
+    fillInstruction(c_.n, bn_, bm_);
+    if (unit_ && (bm_ < kInstruction || bn_ < kInstruction || bk_ < 32 / bytes_)) // less than one instruction
+      l_.unit = Unit::Simt;
+    isMma_ = l_.unit == Unit::Mma;
+    small_ = bm_ * bn_ <= smallTile().m * smallTile().n;
+    chooseWarps();
+    chooseStages();
+    if (isMma_ && s_.target_.tma && !s_.target_.wgmma)
+      s_.remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << s_.target_.name << " that kernelc uses";
+    addWarpsToFew();
+    l_.raster = 8;
+    bool isRounded = c_.a.getDefiningOp<RoundOp>() || c_.b.getDefiningOp<RoundOp>(); // which copies to CUDA cores do not
+    if (!isMma_ && copied_ && !isRounded && bytes_ == 4)
+      s_.feedCores(l_, c_, dims_);
+    // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
+    if (!isMma_ && small_ && !l_.producerWarps && s_.hasFewTiles(l_, c_, dims_))
+      l_.dependent = false;
+  }
+
+private:
+  static constexpr int64_t kInstruction = 16; ///< rows of an mma instruction
+
+  ProductTile smallTile() const { return {64, 64, s_.costs_.cores.smallTilePercent}; }
+
+  /// A computed operand needs registers that the second block would take.
+  bool isCopied(Value factor) const {
+    if (auto round = factor.getDefiningOp<RoundOp>())
+      return bool(round.getInput().getDefiningOp<ReadOp>());
+    Value narrow = stripWidening(factor);
+    return narrow.getDefiningOp<ReadOp>() && (!unit_ || narrow.getType() == operandType(c_, factor, Unit::Mma, s_.target_));
+  }
+
+  /// Rows and columns of a tile.
+  void chooseResults() {
+    // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
+    // beat one of eight, and for mma a short K tile with more slots a long one.
+    // Of 64-bit results that another term than a product makes, half as many a thread: a comparison takes registers beside them.
+    tileM_ = tileN_ = c_.term && c_.term.getType().getIntOrFloatBitWidth() > 32 ? 64 : 128;
+    // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
+    int64_t m = s_.extentProduct(l_, c_.m, dims_, s_.likely_), n = s_.extentProduct(l_, c_.n, dims_, s_.likely_);
+    int64_t batch = std::max<int64_t>(1, s_.extentProduct(l_, c_.batch, dims_, s_.likely_));
+    auto leastOf = [&](unsigned d) { return inTile_[dims_[d]] ? std::max<int64_t>(64, s_.clampTile(l_, dims_[d], 128)) : 64; };
+    int64_t leastM = leastOf(c_.m.back()), leastN = leastOf(c_.n.back());
+    // CUDA cores multiply words in 64 × 64 tiles, too, where the last round of 128 × 128 has little to do.
+    bool hasTwoSizes = !unit_ && isPlain_ && m > 0 && n > 0 && leastM == 64 && leastN == 64;
+    bool onlyTwo = hasTwoSizes && s_.target_.feedsCores; // (the halves between them gain nothing there)
+    while (m > 0 && n > 0 && !onlyTwo && batch * ceilDiv(Count(m), tileM_) * ceilDiv(Count(n), tileN_) < s_.target_.smCount) {
+      if (tileN_ > std::max(tileM_, leastN))
+        tileN_ /= 2;
+      else if (tileM_ > leastM)
+        tileM_ /= 2;
+      else if (tileN_ > leastN)
+        tileN_ /= 2;
+      else
+        break;
+    }
+    if (hasTwoSizes && tileM_ == 128 && tileN_ == 128 &&
+        timeOf(smallTile(), m, n, batch, s_.target_) < timeOf(ProductTile{128, 128, 100}, m, n, batch, s_.target_))
+      tileM_ = tileN_ = 64;
+  }
+
+  void assignOuter(ArrayRef<unsigned> all, int64_t points) {
+    SmallVector<unsigned> list = c_.tiledOf(all);
+    bool isWhole = c_.where || unit_ || llvm::any_of(list, [&](unsigned d) { return inTile_[dims_[d]]; });
+    if (isWhole)
+      s_.assign(l_, list, dims_, points);
+    else
+      s_.assignResults(l_, list, dims_, points);
+  }
+
+  void assignK() {
+    if (c_.where) // blocks that data picks have its shape
+      s_.assign(l_, s_.tiledK(l_, c_, dims_), dims_, tileK_);
+    else
+      s_.assignRounds(l_, s_.tiledK(l_, c_, dims_), dims_, tileK_, unit_ ? 32 / bytes_ : 1);
+    bk_ = s_.tileProduct(l_, c_.k, dims_);
+  }
+  void halveK() {
+    tileK_ /= 2;
+    assignK();
+  }
+
+  /// Where a tile has fewer rows than an instruction, the rest are zeros: the unit still pays where the other side has 64 points
+  /// and more, but not where a condition picks whole blocks of the tile's own size.
+  void fillInstruction(ArrayRef<unsigned> list, int64_t &points, int64_t others) {
+    if (!unit_ || c_.where || points >= kInstruction || points < s_.costs_.cores.fewestPoints || others < 64)
+      return;
+    l_.tiles[dims_[list.back()]] *= kInstruction / points;
+    points = kInstruction;
+  }
+
+  void chooseWarps() {
+    // Accumulators of a tile beside those of the sum: half as many of each for a warp.
+    sets_ = s_.promoteAfter(type_) || !c_.partScales.empty() ? 2 : 1;
+    // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
+    int64_t warpTiles = std::max<int64_t>(1, isMma_ ? sets_ * (bm_ / 64) * (bn_ / 64) : bm_ * bn_ / (small_ ? 1024 : 2048));
+    l_.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
+    if (!isMma_)
+      return;
+    // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that
+    // passes through its registers: as many warps as have room for that.
+    auto fetched = [&](Value factor, int64_t points) {
+      ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
+      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read, s_.facts_)) : 0;
+      return width >= 4 ? 2 * llvm::divideCeil(points * bytes_, width) : points;
+    };
+    int64_t words = sets_ * bm_ * bn_ + fetched(c_.a, bm_ * bk_) + fetched(c_.b, bn_ * bk_);
+    while (l_.warps < 8 && bm_ * bn_ / l_.warps >= 2048 &&
+           words / (32 * l_.warps) + s_.costs_.cores.besideCopies > s_.target_.maxRegistersPerThread)
+      l_.warps *= 2;
+  }
+
+  /// Blocks beside each other on a multiprocessor, as many k as they have slots for, and how many of those.
+  void chooseStages() {
+    const Target &target = s_.target_;
+    // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
+    // addresses that a stride apart make.
+    bool halves = isMma_ ? sets_ == 1 : target.asyncCopy && isPlain_ && bm_ * bn_ <= 64 * 32 * l_.warps;
+    int64_t blocks = copied_ && halves ? 2 : 1;
+    if (!isMma_)
+      shortenK(blocks);
+    int64_t fit = (target.maxSharedPerBlock / blocks - 1024) / ((bm_ + bn_) * bk_ * bytes_);
+    l_.stages = isMma_ && target.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
+    l_.minBlocks = fit >= 2 ? blocks : 1;
+    l_.fillLate = isMma_;
+    l_.promote = isMma_ ? s_.promoteAfter(type_) : 0;
+  }
+
+  void shortenK(int64_t blocks) {
+    // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
+    if (blocks == 2 && !small_ && tileK_ > 16 && runsAlong(findOperandRead(c_.a), c_.k) && runsAlong(findOperandRead(c_.b), c_.k))
+      halveK();
+    // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
+    auto paddedBytes = [&](int64_t outer) { return std::max(outer * (bk_ * bytes_ + 16), bk_ * (outer * bytes_ + 16)); };
+    while (tileK_ > 1 && 2 * blocks * (paddedBytes(bm_) + paddedBytes(bn_)) > s_.target_.maxSharedPerBlock)
+      halveK();
+    // What is computed or masked on its way passes through registers, beside the 64 results of a thread.
+    auto passing = [&] {
+      return std::max(isCopied(c_.a) && !c_.isAMasked() ? 0 : bm_ * bk_, isCopied(c_.b) && !c_.isBMasked() ? 0 : bn_ * bk_);
+    };
+    while (tileK_ > 8 && passing() > s_.costs_.cores.passing * 32 * l_.warps)
+      halveK();
+  }
+
+  /// Few tiles: more warps for each, until a multiprocessor has some of them to turn to.
+  void addWarpsToFew() {
+    Count tiles = s_.likelyTiles(l_, c_, dims_);
+    const CoresCosts &cores = s_.costs_.cores;
+    while (!isMma_ && small_ && Count(0) < tiles && 2 * l_.warps <= cores.warpsOfFew &&
+           2 * l_.warps * tiles <= cores.warpsOfFew * s_.target_.smCount && bm_ * bn_ >= cores.fewestResults * 64 * l_.warps)
+      l_.warps *= 2;
+  }
+
+  Scheduler &s_;
+  LaunchPlan &l_;
+  const Contraction &c_;
+  ArrayRef<int64_t> dims_;
+  bool unit_;     ///< the matrix unit takes the operands; `isMma_`: and has tiles that fill it
+  Type type_;     ///< in the unit
+  int64_t bytes_; ///< of an operand's element there
+  llvm::BitVector inTile_;
+  bool isPlain_;                              ///< one index each of rows, columns and sum, of words
+  bool copied_;                               ///< both operands go from memory to slots as they are
+  int64_t tileM_ = 0, tileN_ = 0, tileK_ = 0; ///< asked for
+  int64_t bm_ = 0, bn_ = 0, bk_ = 0;          ///< that the tiles have
+  int64_t sets_ = 1;                          ///< of accumulators
+  bool isMma_ = false, small_ = false;
+};
+
 void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> dims) {
   std::optional<Unit> wanted = getScheduledUnit(kernel_, target_.name, l.name);
   if ((!wanted || wanted == Unit::Wgmma) && scheduleWgmma(l, c, dims, unfed_)) {
@@ -29,136 +219,7 @@ void Scheduler::scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contra
   }
   if (!unfed_.empty())
     remark(reduce) << "this product is not fed by tensor copies: " << unfed_;
-  bool unit = hasUnit(c, target_) && wanted != Unit::Simt;
-  Type type = unit ? operandType(c, c.a, Unit::Mma, target_) : Type();
-  int64_t bytes = unit ? unitBytes(type) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8);
-  l.unit = unit ? Unit::Mma : Unit::Simt;
-  // Measured on an H200 at 4096³ (docs/lab): two blocks of four warps
-  // beat one of eight, and for mma a short K tile with more slots a long one.
-  // Of 64-bit results that another term than a product makes, half as many a thread: a comparison takes registers beside them.
-  int64_t side = c.term && c.term.getType().getIntOrFloatBitWidth() > 32 ? 64 : 128;
-  int64_t tileM = side, tileN = side, tileK = unit ? 64 / bytes : 32;
-  // Small problems: smaller tiles fill the device, as long as they have all that is reduced in them.
-  int64_t m = extentProduct(l, c.m, dims, likely_), n = extentProduct(l, c.n, dims, likely_);
-  int64_t batch = std::max<int64_t>(1, extentProduct(l, c.batch, dims, likely_));
-  llvm::BitVector inTile = findInTile(l);
-  auto leastOf = [&](unsigned d) { return inTile[dims[d]] ? std::max<int64_t>(64, clampTile(l, dims[d], 128)) : 64; };
-  int64_t leastM = leastOf(c.m.back()), leastN = leastOf(c.n.back());
-  // CUDA cores multiply words in 64 × 64 tiles, too, where the last round of 128 × 128 has little to do.
-  const ProductTile largeTile{128, 128, 100}, smallTile{64, 64, costs_.cores.smallTilePercent};
-  bool isPlain = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes == 4;
-  bool hasTwoSizes = !unit && isPlain && m > 0 && n > 0 && leastM == 64 && leastN == 64;
-  bool onlyTwo = hasTwoSizes && target_.feedsCores; // (the halves between them gain nothing there)
-  while (m > 0 && n > 0 && !onlyTwo && batch * ceilDiv(Count(m), tileM) * ceilDiv(Count(n), tileN) < target_.smCount) {
-    if (tileN > std::max(tileM, leastN))
-      tileN /= 2;
-    else if (tileM > leastM)
-      tileM /= 2;
-    else if (tileN > leastN)
-      tileN /= 2;
-    else
-      break;
-  }
-  if (hasTwoSizes && tileM == 128 && tileN == 128 && timeOf(smallTile, m, n, batch, target_) < timeOf(largeTile, m, n, batch, target_))
-    tileM = tileN = 64;
-  auto assignOuter = [&](ArrayRef<unsigned> all, int64_t points) {
-    SmallVector<unsigned> list = c.tiledOf(all);
-    bool isWhole = c.where || unit || llvm::any_of(list, [&](unsigned d) { return inTile[dims[d]]; });
-    if (isWhole)
-      assign(l, list, dims, points);
-    else
-      assignResults(l, list, dims, points);
-  };
-  assignOuter(c.m, tileM);
-  assignOuter(c.n, tileN);
-  auto assignK = [&] {
-    if (c.where) // blocks that data picks have its shape
-      assign(l, tiledK(l, c, dims), dims, tileK);
-    else
-      assignRounds(l, tiledK(l, c, dims), dims, tileK, unit ? 32 / bytes : 1);
-  };
-  assignK();
-  int64_t bm = tileProduct(l, c.m, dims), bn = tileProduct(l, c.n, dims), bk = tileProduct(l, c.k, dims);
-  // An mma instruction has 16 rows. Where a tile has fewer, the rest are zeros: the unit still pays where the other side has 64 points
-  // and more, but not where a condition picks whole blocks of the tile's own size.
-  constexpr int64_t kInstruction = 16;
-  auto fill = [&](ArrayRef<unsigned> list, int64_t &points, int64_t others) {
-    if (!unit || c.where || points >= kInstruction || points < costs_.cores.fewestPoints || others < 64)
-      return;
-    l.tiles[dims[list.back()]] *= kInstruction / points;
-    points = kInstruction;
-  };
-  fill(c.m, bm, bn);
-  fill(c.n, bn, bm);
-  if (unit && (bm < kInstruction || bn < kInstruction || bk < 32 / bytes)) // less than one instruction
-    l.unit = Unit::Simt;
-  bool mma = l.unit == Unit::Mma;
-  // Accumulators of a tile beside those of the sum: half as many of each for a warp.
-  int64_t sets = promoteAfter(type) || !c.partScales.empty() ? 2 : 1;
-  // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
-  bool small = bm * bn <= smallTile.m * smallTile.n;
-  int64_t warpTiles = std::max<int64_t>(1, mma ? sets * (bm / 64) * (bn / 64) : bm * bn / (small ? 1024 : 2048));
-  l.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
-  // A computed operand needs registers that the second block would take.
-  auto isCopied = [&](Value factor) {
-    if (auto round = factor.getDefiningOp<RoundOp>())
-      return bool(round.getInput().getDefiningOp<ReadOp>());
-    Value narrow = stripWidening(factor);
-    return narrow.getDefiningOp<ReadOp>() && (!unit || narrow.getType() == operandType(c, factor, Unit::Mma, target_));
-  };
-  bool copied = isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked();
-  if (mma) {
-    // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that
-    // passes through its registers: as many warps as have room for that.
-    auto fetched = [&](Value factor, int64_t points) {
-      ReadOp read = isCopied(factor) ? findOperandRead(factor) : ReadOp();
-      int64_t width = read ? std::min<int64_t>(16, rowDivisor(read, facts_)) : 0;
-      return width >= 4 ? 2 * llvm::divideCeil(points * bytes, width) : points;
-    };
-    int64_t words = sets * bm * bn + fetched(c.a, bm * bk) + fetched(c.b, bn * bk);
-    while (l.warps < 8 && bm * bn / l.warps >= 2048 && words / (32 * l.warps) + costs_.cores.besideCopies > target_.maxRegistersPerThread)
-      l.warps *= 2;
-  }
-  // CUDA cores multiply 8 × 8 words a thread, which takes half of the registers where operands are copied from
-  // addresses that a stride apart make.
-  bool halves = mma ? sets == 1 : target_.asyncCopy && isPlain && bm * bn <= 64 * 32 * l.warps;
-  int64_t blocks = copied && halves ? 2 : 1;
-  auto halveK = [&] {
-    tileK /= 2;
-    assignK();
-    bk = tileProduct(l, c.k, dims);
-  };
-  // What runs along k is turned on its way, element by element (tile-pipeline): of two such operands, half as many at once.
-  if (!mma && blocks == 2 && !small && tileK > 16 && runsAlong(findOperandRead(c.a), c.k) && runsAlong(findOperandRead(c.b), c.k))
-    halveK();
-  // CUDA cores read padded slots: where two of them for each block do not fit, shorter ones.
-  auto paddedBytes = [&](int64_t outer, int64_t k) { return std::max(outer * (k * bytes + 16), k * (outer * bytes + 16)); };
-  while (!mma && tileK > 1 && 2 * blocks * (paddedBytes(bm, bk) + paddedBytes(bn, bk)) > target_.maxSharedPerBlock)
-    halveK();
-  // What is computed or masked on its way passes through registers, beside the 64 results of a thread.
-  auto passing = [&] { return std::max(isCopied(c.a) && !c.isAMasked() ? 0 : bm * bk, isCopied(c.b) && !c.isBMasked() ? 0 : bn * bk); };
-  while (!mma && tileK > 8 && passing() > costs_.cores.passing * 32 * l.warps)
-    halveK();
-  int64_t fit = (target_.maxSharedPerBlock / blocks - 1024) / ((bm + bn) * bk * bytes);
-  l.stages = mma && target_.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
-  l.minBlocks = fit >= 2 ? blocks : 1;
-  l.fillLate = mma;
-  l.promote = mma ? promoteAfter(type) : 0;
-  if (mma && target_.tma && !target_.wgmma)
-    remark(reduce) << "this product runs on mma.sync, the one matrix unit of " << target_.name << " that kernelc uses";
-  // Few tiles: more warps for each, until a multiprocessor has some of them to turn to.
-  Count tiles = likelyTiles(l, c, dims);
-  const CoresCosts &cores = costs_.cores;
-  while (!mma && small && Count(0) < tiles && 2 * l.warps <= cores.warpsOfFew &&
-         2 * l.warps * tiles <= cores.warpsOfFew * target_.smCount && bm * bn >= cores.fewestResults * 64 * l.warps)
-    l.warps *= 2;
-  l.raster = 8;
-  bool isRounded = c.a.getDefiningOp<RoundOp>() || c.b.getDefiningOp<RoundOp>(); // which copies to CUDA cores do not
-  if (!mma && copied && !isRounded && bytes == 4)
-    feedCores(l, c, dims);
-  // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
-  if (!mma && small && !l.producerWarps && hasFewTiles(l, c, dims))
-    l.dependent = false;
+  CoresProduct(*this, l, c, dims, hasUnit(c, target_) && wanted != Unit::Simt).schedule(reduce);
 }
 
 Count Scheduler::likelyTiles(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

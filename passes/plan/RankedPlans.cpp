@@ -2,6 +2,7 @@
 #include "passes/plan/RankedPlans.h"
 
 #include "passes/plan/Schedule.h"
+#include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,11 +26,11 @@ std::optional<LaunchPlan> withShorterTile(LaunchPlan plan, const llvm::BitVector
 
 /// Of products on matrix units: registers of the warps that fill, factors in slots, not in registers, shorter rounds of chained ones, one
 /// product in flight, less of an epilogue at a time, then smaller tiles.
-void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
+void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, const Target &target, std::vector<LaunchPlan> &plans) {
   const bool onWarpgroups = first.unit == Unit::Wgmma;
-  constexpr int64_t kFewest = 24; // that a thread can keep
-  if (onWarpgroups && first.producerWarps && first.producerRegisters > kFewest)
-    plans.emplace_back(first).producerRegisters = kFewest;
+  const int64_t fewest = target.costs->chains.fewestRegisters;
+  if (onWarpgroups && first.producerWarps && first.producerRegisters > fewest)
+    plans.emplace_back(first).producerRegisters = fewest;
   if (first.held)
     plans.emplace_back(first).held = false;
   constexpr int64_t kStep = 16; // of what the unit sums in one instruction
@@ -70,7 +71,7 @@ void rankOthers(const LaunchPlan &first, const llvm::BitVector &fixed, std::vect
 
 } // namespace
 
-std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch) {
+std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch, const Target &target) {
   std::vector<LaunchPlan> plans;
   if (launch.minBlocks > 1) // the one bound that a plan puts on registers by itself
     plans.emplace_back(launch).minBlocks = 1;
@@ -80,7 +81,7 @@ std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch) {
   if (launch.unit == Unit::Simt && !launch.producerWarps)
     rankOthers(first, fixed, plans);
   else
-    rankProducts(first, fixed, plans);
+    rankProducts(first, fixed, target, plans);
   return plans;
 }
 

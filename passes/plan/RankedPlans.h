@@ -11,7 +11,7 @@ namespace kernelc::te {
 
 /// What may take the place of `launch`, the least loss of speed first: each gives a thread fewer registers to fill or more to
 /// fill them with. Whether a kernel can have one, te-plan says, to which they are schedules.
-std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch);
+std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch, const Target &target);
 
 /// What `plan` says of its launch otherwise than `first`, as a record of the kernel's `schedule` attribute.
 mlir::DictionaryAttr recordOf(mlir::MLIRContext *context, const LaunchPlan &plan, const LaunchPlan &first);

@@ -108,48 +108,16 @@ static int64_t timesWalked(const LaunchPlan &l, int64_t row) {
   return llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); });
 }
 
-void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
-  const RowCosts &costs = costs_.rows;
-  int64_t vector = s.vector(), max = extentMax(l, row);
-  bool resident = max >= 0 && max <= costs.largestHeld;
-  // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
-  // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
-  // rounds of 16 elements a thread are faster (tables of schedules on an H200).
-  bool once = timesWalked(l, row) == 1;
-  if (!once && !resident && holdRow(l, inner, row, s))
-    return;
-  if (!once && !resident && max >= 0)
-    remark(ops_[l.ops.front()]) << "rows of up to " << max << " elements are read " << timesWalked(l, row) << " times: a block holds "
-                                << costs.largestHeld
-                                << (target_.cluster > 1 ? (", a cluster " + Twine(costs.largestHeld * target_.cluster)).str()
-                                                        : std::string());
-  bool walked = once && (max < 0 || max > costs.shortRow) &&
-                (s.contiguousReads[row] > 1 || s.byElements[row] || !resident || max > costs.largestHeld / 2);
-  int64_t most = once ? costs.largestHeld / 2 : costs.largestHeld;
-  l.tiles[row] = walked ? walkedTile(max, costs_.rows) : clampTile(l, row, resident ? most : costs.loopTile);
-  // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
-  // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
-  // Results of several statements are held, too: there a thread has as many elements as of shorter rows.
-  int64_t results = llvm::count_if(llvm::zip(l.ops, l.dims), [&](auto member) {
-    return isa<ComputeOp>(ops_[std::get<0>(member)]) && llvm::is_contained(std::get<1>(member), row);
-  });
-  auto setThreads = [&](int64_t held) {
-    bool longRow = resident && !once && results <= 1 && held > costs.longRowFrom && held <= costs.longRowTo;
-    int64_t threads = std::clamp<int64_t>(held / (walked ? costs.perWalk : longRow ? 2 * costs.perThread : costs.perThread), 32, 1024);
-    l.warps = threads / 32;
-    if (longRow && 2 * threads * costs.longRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
-      l.minBlocks = 2;
-  };
-  setThreads(l.tiles[row]);
-  // Inner indices of statements that do not have this one are rows of their own (bytes that two results each make).
-  auto isApart = [&](int64_t index) {
-    return index != row &&
-           llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
-  };
-  // Several of one statement make such a row together.
-  SmallVector<int64_t> apart;
+/// Whether `index` is a row of its own: of statements that do not have `row` (bytes that two results each make).
+static bool isApart(const LaunchPlan &l, int64_t index, int64_t row) {
+  return index != row &&
+         llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+}
+
+void Scheduler::assignApart(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
+  SmallVector<int64_t> apart; // several of one statement make such a row together
   for (int64_t index : llvm::reverse(inner))
-    if (isApart(index)) {
+    if (isApart(l, index, row)) {
       int64_t beside = 1;
       for (int64_t other : apart)
         if (llvm::any_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, other); }))
@@ -157,44 +125,89 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       l.tiles[index] = clampTile(l, index, std::max<int64_t>(1, l.tiles[row] / beside));
       apart.push_back(index);
     }
-  // A row that is reduced over several indices is walked by a loop over each of the outer ones. Where several statements read the whole
-  // row, and it fits into a block's registers, the block keeps all of it instead.
+}
+
+bool Scheduler::holdsAll(const LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
+  const RowCosts &costs = costs_.rows;
   int64_t whole = 1;
   for (int64_t index : inner)
-    whole = extentMax(l, index) < 0 || whole < 0 || isApart(index)
+    whole = extentMax(l, index) < 0 || whole < 0 || isApart(l, index, row)
                 ? -1
                 : whole * std::min<int64_t>(costs.largestHeld + 1, llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(1, extentMax(l, index)))));
-  bool holdsAll =
-      !once && resident && inner.size() > 1 && whole > costs.loopTile && whole <= costs.largestHeld &&
-      llvm::all_of(l.dims, [&](const auto &dims) {
-        return !llvm::is_contained(dims, row) || llvm::all_of(inner, [&](int64_t index) { return llvm::is_contained(dims, index); });
-      });
-  int64_t room = (holdsAll ? costs.largestHeld : costs.loopTile) / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
+  return inner.size() > 1 && whole > costs.loopTile && whole <= costs.largestHeld && llvm::all_of(l.dims, [&](const auto &dims) {
+           return !llvm::is_contained(dims, row) || llvm::all_of(inner, [&](int64_t index) { return llvm::is_contained(dims, index); });
+         });
+}
+
+void Scheduler::setRowThreads(LaunchPlan &l, const RowWalk &walk, int64_t held) {
+  const RowCosts &costs = costs_.rows;
+  // Long rows that several statements share: more elements a thread, fewer threads to meet. Two blocks a multiprocessor
+  // are asked for where gains and biases would take the registers of the second (kernelc tune on an H200).
+  // Results of several statements are held, too: there a thread has as many elements as of shorter rows.
+  int64_t results = llvm::count_if(llvm::zip(l.ops, l.dims), [&](auto member) {
+    return isa<ComputeOp>(ops_[std::get<0>(member)]) && llvm::is_contained(std::get<1>(member), walk.row);
+  });
+  bool longRow = walk.resident && !walk.once && results <= 1 && held > costs.longRowFrom && held <= costs.longRowTo;
+  int64_t perThread = walk.inRounds ? costs.perWalk : longRow ? 2 * costs.perThread : costs.perThread;
+  int64_t threads = std::clamp<int64_t>(held / perThread, 32, 1024);
+  l.warps = threads / 32;
+  if (longRow && 2 * threads * costs.longRowRegisters <= target_.registersPerSm && readsWithoutGrid(l, ops_))
+    l.minBlocks = 2;
+}
+
+void Scheduler::joinShortRows(LaunchPlan &l, ArrayRef<int64_t> thin, int64_t row, int64_t held, int64_t vector) {
+  const RowCosts &costs = costs_.rows;
+  int64_t fitting = std::max(costs.perBlock, l.warps * 32 * costs.shortPerThread / held);
+  auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
+  auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
+  int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
+  l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
+}
+
+void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
+  const RowCosts &costs = costs_.rows;
+  int64_t vector = s.vector(), max = extentMax(l, row);
+  RowWalk walk{row, timesWalked(l, row) == 1, max >= 0 && max <= costs.largestHeld};
+  // A row that one statement walks need not be held: 1024 threads would have 64 registers each. Half of it is one round of as
+  // many loads as the device takes; where there is more to load for each element, or no vectors to load it by, shorter
+  // rounds of 16 elements a thread are faster (tables of schedules on an H200).
+  if (!walk.once && !walk.resident && holdRow(l, inner, row, s))
+    return;
+  if (!walk.once && !walk.resident && max >= 0)
+    remark(ops_[l.ops.front()]) << "rows of up to " << max << " elements are read " << timesWalked(l, row) << " times: a block holds "
+                                << costs.largestHeld
+                                << (target_.cluster > 1 ? (", a cluster " + Twine(costs.largestHeld * target_.cluster)).str()
+                                                        : std::string());
+  walk.inRounds = walk.once && (max < 0 || max > costs.shortRow) &&
+                  (s.contiguousReads[row] > 1 || s.byElements[row] || !walk.resident || max > costs.largestHeld / 2);
+  int64_t most = walk.once ? costs.largestHeld / 2 : costs.largestHeld;
+  l.tiles[row] = walk.inRounds ? walkedTile(max, costs_.rows) : clampTile(l, row, walk.resident ? most : costs.loopTile);
+  setRowThreads(l, walk, l.tiles[row]);
+  assignApart(l, inner, row);
+  // A row that is reduced over several indices is walked by a loop over each of the outer ones. Where several statements read the whole
+  // row, and it fits into a block's registers, the block keeps all of it instead.
+  bool keepsAll = !walk.once && walk.resident && holdsAll(l, inner, row);
+  int64_t room = (keepsAll ? costs.largestHeld : costs.loopTile) / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
   for (int64_t index : llvm::reverse(inner))
-    if (index != row && !isApart(index) && room > 1 && extentMax(l, index) >= 0) {
+    if (index != row && !isApart(l, index, row) && room > 1 && extentMax(l, index) >= 0) {
       l.tiles[index] = clampTile(l, index, room);
       room /= l.tiles[index];
       held *= l.tiles[index];
     }
-  if (holdsAll) {
-    setThreads(held);
+  if (keepsAll) {
+    setRowThreads(l, walk, held);
     return;
   }
-  if (walked) {
-    shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
-    return;
+  if (!walk.inRounds) {
+    if (l.tiles[row] < 32 * vector * 8)
+      l.warps = 4;
+    if (held < 32 * vector * 8 && !l.grid.empty())
+      joinShortRows(l, thin, row, held, vector);
   }
-  if (l.tiles[row] < 32 * vector * 8)
-    l.warps = 4;
-  // Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
-  // it has 64 elements, and no more of rows of one element that a long index is walked around.
-  if (held < 32 * vector * 8 && !l.grid.empty()) {
-    int64_t fitting = std::max(costs.perBlock, l.warps * 32 * costs.shortPerThread / held);
-    auto isThin = [&](int64_t index) { return llvm::is_contained(thin, index); };
-    auto other = llvm::find_if_not(llvm::reverse(l.grid), isThin);
-    int64_t last = other == l.grid.rend() ? l.grid.back() : *other;
-    l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
-  }
+  // Each statement is a walk with a round of its own, and NVRTC's time grows with the square of what all rounds come to: many have short
+  // ones, of the same threads.
+  if (!once && !resident && timesWalked(l, row) >= costs_.threads.manyAccesses)
+    l.tiles[row] = clampTile(l, row, costs.shortestWalk);
   shareOut(l, inner, costs_.rows.blocks, /*across=*/false);
 }
 

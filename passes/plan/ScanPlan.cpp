@@ -57,7 +57,7 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
   }
   bool isLong = llvm::all_of(l.ops, [&](int64_t ordinal) {
     std::optional<Scan> scan = findScanOf(ops_[ordinal]);
-    return !scan || looksBack(ops_[ordinal], *scan, facts_, target_);
+    return !scan || looksBack(ops_[ordinal], *scan, expected_, target_);
   });
   if (!isLong && contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.

@@ -29,7 +29,8 @@ class Scheduler {
 public:
   /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
   Scheduler(KernelOp kernel, const Target &target, const KernelPlan &plan, Merge merge, const SizeFacts &likely)
-      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely), merge_(merge) {}
+      : kernel_(kernel), ops_(getDomainOps(kernel)), target_(target), facts_{plan.sizeDiv, plan.sizeMax}, likely_(likely),
+        expectedMax_(expectedSizes(plan.sizeMax, likely.max)), expected_{plan.sizeDiv, expectedMax_}, merge_(merge) {}
 
   /// Tiles, warps, unit and what goes with them for one launch.
   /// False where no schedule holds two products that share it.
@@ -119,6 +120,22 @@ private:
   bool scheduleRowParts(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// Reductions along rows of memory, which lie along launch index `row`.
   void scheduleRows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, llvm::ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s);
+  /// How a launch goes over the rows along an index.
+  struct RowWalk {
+    int64_t row;
+    bool once;             ///< one statement does
+    bool resident;         ///< a block holds a row
+    bool inRounds = false; ///< in rounds of many loads
+  };
+  /// Threads for `held` elements of a row.
+  void setRowThreads(LaunchPlan &l, const RowWalk &walk, int64_t held);
+  /// Tiles of the inner indices that are rows of their own.
+  void assignApart(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row);
+  /// Whether a block's registers hold a row along all of `inner`, which every statement that has `row` goes over.
+  bool holdsAll(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row);
+  /// Short rows: several to a block, a warp each, and no more than a thread can hold with what lengthens them: of windows of 11 x 11
+  /// it has 64 elements, and no more of rows of one element that a long index is walked around.
+  void joinShortRows(LaunchPlan &l, llvm::ArrayRef<int64_t> thin, int64_t row, int64_t held, int64_t vector);
   /// Has the blocks of a cluster hold rows in registers that several statements go over, where that is worth it.
   bool holdRow(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s);
   /// Reductions across memory, of columns side by side along launch index `contiguous`.
@@ -142,6 +159,7 @@ private:
   /// What a policy did to a product, or why it does not run on the matrix unit.
   void remarkOn(ReduceOp reduce, const Contraction &c);
   void scheduleContraction(LaunchPlan &l, ReduceOp reduce, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  class CoresProduct;
   /// Has warps that fill bring a product's operands to CUDA cores, where tensor copies can and its slots fit: the registers that
   /// copies of a thread's own would take are the product's.
   void feedCores(LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
@@ -296,6 +314,8 @@ private:
   };
   /// How many sets of accumulators they need: sums that go on from each other have one.
   int64_t accumulatorSets(const LaunchPlan &l, llvm::ArrayRef<Sibling> products);
+  /// Rows, columns and sums of tiles; false where some product cannot have them, and `why`.
+  bool assignSiblings(LaunchPlan &p, llvm::ArrayRef<Sibling> products, int64_t m, int64_t n, std::string &why);
   std::optional<SiblingTiles> tileSiblings(const LaunchPlan &l, llvm::ArrayRef<Sibling> products, int64_t m, int64_t n, int64_t sets,
                                            std::string &why);
   /// Bytes that one stage of all rings has.
@@ -357,7 +377,9 @@ private:
   const Target &target_;
   const TargetCosts &costs_ = *target_.costs;
   SizeFacts facts_;
-  SizeFacts likely_;                   ///< what times are reckoned for; nothing may be wrong where it does not hold
+  SizeFacts likely_; ///< what times are reckoned for; nothing may be wrong where it does not hold
+  llvm::SmallVector<int64_t> expectedMax_;
+  SizeFacts expected_;                 ///< the facts' bounds, and what is likely of sizes that have none: what earlier passes cut by
   llvm::SmallVector<int64_t> uniform_; ///< uniformTiles of the product being scheduled
   std::string unfed_;                  ///< why tensor copies do not feed that product; empty: they do, or it is none
   std::string apart_;                  ///< why the products of the launch that was given up last have launches of their own

@@ -116,10 +116,7 @@ bool Scheduler::stageSiblings(LaunchPlan &p, ArrayRef<Sibling> products, int64_t
   return p.stages >= costs_.siblings.fewestStages;
 }
 
-std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan &l, ArrayRef<Sibling> products, int64_t m, int64_t n,
-                                                               int64_t sets, std::string &why) {
-  LaunchPlan p = l;
-  p.unit = Unit::Wgmma;
+bool Scheduler::assignSiblings(LaunchPlan &p, ArrayRef<Sibling> products, int64_t m, int64_t n, std::string &why) {
   const Contraction &c = products.front().product;
   ArrayRef<int64_t> dims = p.dims[products.front().member];
   int64_t bytes = unitBytes(findWarpgroupType(c));
@@ -134,29 +131,41 @@ std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan 
   int64_t rows = tileProduct(p, c.m, dims), columns = tileProduct(p, c.n, dims);
   if (rows % 64 || columns % 8 || rows != m) {
     why = "rows or columns are fewer than a tile's";
-    return std::nullopt;
+    return false;
   }
   Count points = 1; // of all indices, those of each loop among them
   for (int64_t t : p.tiles)
     points *= t;
   if (points > kMostPoints) {
     why = "their sums are along too many indices";
-    return std::nullopt;
+    return false;
   }
   for (const Sibling &s : products) {
     ArrayRef<int64_t> own = p.dims[s.member];
     if (!runsAlong(findOperandRead(s.product.b), s.product.k) && (columns & -columns) * bytes < costs_.siblings.narrowest) {
       why = "columns are too few for their rows in memory";
-      return std::nullopt;
+      return false;
     }
     if (tileProduct(p, s.product.k, own) * bytes % 32) {
       why = "what is summed is less than the unit's least";
-      return std::nullopt;
+      return false;
     }
     if (!canFeedWgmma(p, s.product.a, s.product.m, s.product.k, own, why) ||
         !canFeedWgmma(p, s.product.b, s.product.n, s.product.k, own, why))
-      return std::nullopt;
+      return false;
   }
+  return true;
+}
+
+std::optional<Scheduler::SiblingTiles> Scheduler::tileSiblings(const LaunchPlan &l, ArrayRef<Sibling> products, int64_t m, int64_t n,
+                                                               int64_t sets, std::string &why) {
+  LaunchPlan p = l;
+  p.unit = Unit::Wgmma;
+  if (!assignSiblings(p, products, m, n, why))
+    return std::nullopt;
+  const Contraction &c = products.front().product;
+  ArrayRef<int64_t> dims = p.dims[products.front().member];
+  int64_t rows = tileProduct(p, c.m, dims), columns = tileProduct(p, c.n, dims);
   p.warps = rows >= 128 ? 8 : 4;
   p.producerWarps = 4;
   p.raster = 8;

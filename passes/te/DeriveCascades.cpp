@@ -139,8 +139,14 @@ private:
   /// would load nothing while it reduces.
   bool isReducedAlone(ReduceOp r) {
     return llvm::none_of(kernel_.getBlock().getOps<ComputeOp>(), [&](ComputeOp c) {
-      return c.getExtents().getNumResults() >= r.getNumDims() &&
-             llvm::all_of(r.getExtents().getResults(), [&](AffineExpr e) { return llvm::is_contained(c.getExtents().getResults(), e); });
+      SmallVector<AffineExpr> left(c.getExtents().getResults());
+      return llvm::all_of(r.getExtents().getResults(), [&](AffineExpr e) { // an index of its own for each of r's
+        auto *own = llvm::find(left, e);
+        if (own == left.end())
+          return false;
+        left.erase(own);
+        return true;
+      });
     });
   }
 

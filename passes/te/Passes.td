@@ -376,8 +376,9 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     beyond it, `T.pad(0)[.., q·C + k', ..]`, which tensor copies, masked loads and matrix units take as
     padding.
 
-    Done where the sizes are bounded and the results alone give too few blocks for the multiprocessors of
-    the target's table. Of a product, whose parts are a batch, it is done where its tiles leave three
+    Done where sizes are bounded, or likely (`size-like`), and the results alone give too few blocks for the multiprocessors of
+    the target's table. A chunk is right for any sizes: of those without a bound what is likely decides how long it is, but for
+    products, whose parts are reckoned by tiles that bounds decide. Of a product, whose parts are a batch, it is done where its tiles leave three
     quarters of the multiprocessors idle; on CUDA cores whose rates are known where blocks of parts, with the
     parts' bytes, take less time. If warpgroups compute it, tensor copies can bring its rows, and
     the target's rates are known (`partRates`), the number of parts is the one that takes the least time
@@ -401,12 +402,14 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
-    under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
+    under a condition. Numeric effect: another order of the same reduction, fixed by the sizes, and where those have no bound by the
+    likely ones.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
 }
 
 def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
@@ -501,13 +504,17 @@ def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
 
     *Runs after `te-scan`, before `te-split-reduce`, because* the totals are reductions like others.
 
-    Not tried: scans that no size bounds. Numeric effect: another order of the same reduction, fixed by the sizes.
+    Sizes without a bound count for what is likely of them (`size-like`): chunks are right for any.
+
+    Not tried: scans of whose sizes nothing is known. Numeric effect: another order of the same reduction, fixed by the sizes, and where
+    those have no bound by the likely ones.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
 }
 
 def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
@@ -539,7 +546,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
         y[h + r] += c[h, r]      =>  y[r0] = init[r0] + sum over r with 0 <= r0 - r < H of c[r0 - r, r]
         y[2 * h + r] += c[h, r]  =>  the same where (r0 - r) % 2 == 0, with h = (r0 - r) / 2
 
-    unless rows would ask more than twice as many points as there are.
+    unless rows would ask more than twice as many points as there are, by the bounds of sizes and by what is likely of them
+    (`size-like`).
 
     Where a sort would take longer, a sum of f32 is added up as integers instead: words, a result's for each few
     places of an f32's mantissa, to which points add theirs in any order:
@@ -559,7 +567,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
   let options = [
     Option<"owners", "owners", "bool", "false", "only scatters whose rows can ask for their points">,
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
-    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

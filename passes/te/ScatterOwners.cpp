@@ -75,9 +75,17 @@ bool ScatterSorter::findOwners() {
       asked = asked * op_.getExtents().getResult(d);
       asksSome = true;
     }
-  int64_t rows = knownMax(rows_, facts_), each = knownMax(asked, facts_), points = knownMax(points_, facts_);
-  if (!asksSome || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }) ||
-      (rows >= 0 && each >= 0 && points >= 0 && Count(rows) * each > Count(points) * kMostAsked * int64_t(steps)))
+  if (!asksSome || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }))
+    return false;
+  auto asksTooMany = [&](const SizeFacts &facts) -> std::optional<bool> {
+    int64_t rows = knownMax(rows_, facts), each = knownMax(asked, facts), points = knownMax(points_, facts);
+    if (rows < 0 || each < 0 || points < 0)
+      return std::nullopt;
+    return Count(rows) * each > Count(points) * kMostAsked * int64_t(steps);
+  };
+  // Of sizes that are not known there may be more to ask than there are points, but not to walk: what is asked stands in a condition with
+  // what is solved, and loops begin and end where conditions do. (Bounds of sizes that vary from call to call are far apart.)
+  if (asksTooMany(facts_).value_or(true) && asksTooMany(likely_).value_or(false))
     return false;
   if (std::optional<IntegerSet> set = op_.getCondition())
     for (unsigned i = 0; i < set->getNumConstraints(); ++i)

@@ -25,7 +25,9 @@ inline constexpr double kLaunch = 3000, kBytes = 1.0 / 3000;
 
 class ScatterSorter {
 public:
-  ScatterSorter(ScatterOp op, const SizeFacts &facts) : b(op), op_(op), facts_(facts), symbols_(op.getExtents().getNumSymbols()) {
+  /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
+  ScatterSorter(ScatterOp op, const SizeFacts &facts, const SizeFacts &likely)
+      : b(op), op_(op), facts_(facts), likely_(likely), symbols_(op.getExtents().getNumSymbols()) {
     shareOutDims();
   }
 
@@ -115,7 +117,7 @@ private:
 
   mlir::OpBuilder b;
   ScatterOp op_;
-  SizeFacts facts_;
+  SizeFacts facts_, likely_;
   unsigned symbols_;
   llvm::SmallVector<int64_t> carriedBy_;  ///< per dim of the domain, the dim of the result that it is; -1: of the key
   llvm::SmallVector<int64_t> carriedDim_; ///< per dim of the result, the dim of the domain that it is; -1: the key says

@@ -21,10 +21,14 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     div.resize(kernel.getNumSizes(), 1);
     max.resize(kernel.getNumSizes(), -1);
+    SmallVector<int64_t> likely = max;
+    for (auto [i, n] : llvm::enumerate(sizeLike))
+      if (n >= 0 && i < likely.size())
+        likely[i] = n;
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
       if (op.isUnique())
         continue;
-      ScatterSorter sorter(op, {div, max});
+      ScatterSorter sorter(op, {div, max}, {div, likely});
       bool hasOrder = op.hasOrder() && !op.getAnyOrder();
       if (sorter.findOwners() || (hasOrder && sorter.hasFewRows())) {
         sorter.askPoints();

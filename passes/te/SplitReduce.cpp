@@ -36,8 +36,8 @@ namespace {
 
 class Splitter {
 public:
-  Splitter(KernelOp kernel, const Target &target, const SizeFacts &facts, const KernelSchedule &schedule)
-      : kernel_(kernel), target_(target), facts_(facts), schedule_(schedule) {}
+  Splitter(KernelOp kernel, const KnownTarget &known, const KernelSchedule &schedule)
+      : kernel_(kernel), target_(*known.target), facts_(known.facts()), expected_(known.expected()), schedule_(schedule) {}
 
   /// What a part of a reduction is: a point of the first `whole` reduced indices, and `chunk` elements of
   /// the next one (0: all of them).
@@ -124,18 +124,22 @@ private:
       return Parts();
     Count points = 1, thin = 1; // of the results; of those that a tile has all points of
     for (unsigned d = 0; d < parallel; ++d) {
-      int64_t m = knownMax(extents.getResult(d), facts_);
+      int64_t m = knownMax(extents.getResult(d), expected_);
       if (m < 0)
         return Parts(); // plenty of blocks, for all we know
       (llvm::is_contained(getStreamedDims(op), int64_t(d)) ? thin : points) *= m;
     }
     SmallVector<int64_t> lengths;
     for (unsigned d = parallel; d < extents.getNumResults(); ++d) {
-      lengths.push_back(knownMax(extents.getResult(d), facts_));
+      lengths.push_back(knownMax(extents.getResult(d), expected_));
       if (lengths.back() < 0)
         return Parts();
     }
     std::optional<Contraction> product = r ? findGeneralContraction(r) : std::nullopt;
+    // Any chunk is right for any sizes; but parts of products are reckoned by tiles that bounds decide, and a schedule's are a number.
+    bool isBounded = llvm::all_of(extents.getResults(), [&](AffineExpr e) { return knownMax(e, facts_) >= 0; });
+    if (!isBounded && (product || schedule_.parts))
+      return Parts();
     if ((product || isa<CascadeOp>(op)) && !schedule_.parts && isChained(op, target_, facts_))
       return Parts(); // its results stay in registers, or its operand's do
     if (schedule_.parts == 1 || (product && (r.getCondition() || r.getYield().getCondition())))
@@ -479,20 +483,20 @@ private:
   KernelOp kernel_;
   const Target &target_;
   const SharingCosts &costs_ = target_.costs->sharing;
-  SizeFacts facts_;
+  SizeFacts facts_, expected_;
   KernelSchedule schedule_;
 };
 
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax, sizeLike);
     if (failed(known))
       return signalPassFailure();
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (failed(rewriteEach(getOperation(), Splitter(getOperation(), *known->target, known->facts(), *schedule))))
+    if (failed(rewriteEach(getOperation(), Splitter(getOperation(), *known, *schedule))))
       signalPassFailure();
   }
 };

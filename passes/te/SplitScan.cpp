@@ -302,7 +302,8 @@ private:
 
 class ScanSplitter {
 public:
-  ScanSplitter(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+  ScanSplitter(KernelOp kernel, const KnownTarget &known)
+      : kernel_(kernel), target_(*known.target), facts_(known.facts()), expected_(known.expected()) {}
 
   /// What a scan's chunks come to is a scan, too, which may be long itself: it is cut before others are looked at.
   LogicalResult run() {
@@ -328,8 +329,8 @@ public:
 
   FailureOr<std::optional<Site>> find(Operation *op) {
     std::optional<Scan> scan = findScanOf(op);
-    int64_t chunk = scan ? chunkOf(op, *scan, facts_, target_) : 0;
-    if (!chunk || looksBack(op, *scan, facts_, target_))
+    int64_t chunk = scan ? chunkOf(op, *scan, expected_, target_) : 0;
+    if (!chunk || looksBack(op, *scan, expected_, target_))
       return std::optional<Site>();
     return std::optional(Site{op, *scan, chunk, knownDivisor(getExtents(op).getResult(scan->along), facts_) % chunk == 0});
   }
@@ -347,7 +348,7 @@ public:
 private:
   KernelOp kernel_;
   const Target &target_;
-  SizeFacts facts_;
+  SizeFacts facts_, expected_;                     ///< `expected_`: what decides, where sizes are likely
   SmallVector<std::pair<Operation *, bool>> work_; ///< and whether the program has written it
   bool isWritten_ = false;                         ///< what is looked at
 };
@@ -355,8 +356,8 @@ private:
 struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
   using Base::Base;
   void runOnOperation() override {
-    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
-    if (failed(known) || failed(ScanSplitter(getOperation(), *known->target, known->facts()).run()))
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax, sizeLike);
+    if (failed(known) || failed(ScanSplitter(getOperation(), *known).run()))
       signalPassFailure();
   }
 };

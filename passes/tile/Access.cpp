@@ -2,7 +2,6 @@
 #include "passes/tile/Access.h"
 
 #include "passes/index/Affine.h"
-#include "support/Target.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -173,13 +172,6 @@ bool isCopyable(tile::FuncOp func, tile::LoadOp load, int64_t dim) {
   int64_t v = copiedVector(func, load.getBase(), load.getMap(), mode, dim, llvm::is_contained(load.getMask(), dim),
                            std::min<int64_t>(16 / bytes, type.getDimSize(dim)));
   return v * bytes >= 4;
-}
-
-bool isReadByRows(tile::FuncOp func, RankedTensorType operand, ArrayRef<int64_t> outer) {
-  int64_t bits = operand.getElementTypeBitWidth();
-  const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
-  return func.getUnit() == Unit::Simt && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
-         operand.getDimSize(outer.back()) * bits >= 128;
 }
 
 int64_t pointsOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {

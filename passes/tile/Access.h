@@ -52,8 +52,6 @@ int64_t copiedVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, t
 /// Whether threads can copy the elements of `load` asynchronously to slots that run along `dim`: neighbours of at least 4 bytes, and zero
 /// for what lies outside.
 bool isCopyable(tile::FuncOp func, tile::LoadOp load, int64_t dim);
-/// Whether CUDA cores read an operand's slot in vectors of its rows (columns) `outer`, whatever runs along memory.
-bool isReadByRows(tile::FuncOp func, mlir::RankedTensorType operand, llvm::ArrayRef<int64_t> outer);
 
 /// Whether what lies outside the tensor reads as zero, as tensor copies make it.
 bool isZeroPadded(tile::LoadOp load);

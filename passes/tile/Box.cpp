@@ -36,6 +36,9 @@ private:
     why_ = reason;
     return false;
   }
+  bool takeSubscripts();
+  bool areCopied();
+  bool isSlotOf(const tile::SlotLayout &slot);
   bool takeSubscript(int64_t r, AffineExpr stride);
   bool areDigits(int64_t r, SmallVectorImpl<int64_t> &followed);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
@@ -199,58 +202,12 @@ bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> foll
 }
 
 std::optional<Box> BoxFinder::find() {
-  int64_t rank = read_.map.getNumResults();
-  auto refuse = [&](const char *reason) {
-    why_ = reason;
+  if (!takeSubscripts() || !areCopied())
     return std::nullopt;
-  };
-  if (rank == 0)
-    return refuse("a tensor copy has one to five dims");
-  if (read_.alignment % 16)
-    return refuse("it does not start at a multiple of 16 bytes");
-  if (read_.strides && read_.strides.getResults().back() != getAffineConstantExpr(1, read_.map.getContext()))
-    return refuse("no index is contiguous in memory");
-  std::optional<Pieces> pieces = findPieces(read_.map, read_.box);
-  if (!pieces)
-    return refuse("pages and tiles do not divide each other");
-  pieces_ = *pieces;
-  for (AffineExpr e : read_.map.getResults())
-    if (auto remainder = matchRemainder(e))
-      hasRemainder_.set(remainder->first);
-  AffineExpr stride = getAffineConstantExpr(read_.elementBytes, read_.map.getContext());
-  for (int64_t r = rank - 1; r >= 0; --r) {
-    if (read_.strides)
-      stride = read_.strides.getResult(r) * read_.elementBytes;
-    if (!takeSubscript(r, stride))
-      return std::nullopt;
-    stride = stride * read_.shape.getResult(r);
-  }
-  if (dims_.size() > 5)
-    return refuse("a tensor copy has one to five dims");
-  if (dims_.front().index < 0)
-    return refuse("no index with several points in a tile runs along memory");
-  for (const MapDim &d : llvm::drop_begin(dims_))
-    if (te::knownDivisor(d.stride, facts_) % 16 != 0)
-      return refuse("rows are not known to be multiples of 16 bytes");
-  // Coordinates are ints, strides have 40 bits. (Where nothing is known of them the launch checks it.)
-  constexpr int64_t kMostPoints = int64_t(1) << 31, kLongestStride = int64_t(1) << 40;
-  for (const MapDim &d : dims_)
-    if (te::knownMax(d.window, facts_) > kMostPoints || te::knownMax(d.stride, facts_) >= kLongestStride)
-      return refuse("it is larger than the coordinates of a tensor copy");
-  for (size_t d = 0; d < read_.box.size(); ++d)
-    if (read_.box[d] > 1 && !seen_[d])
-      return refuse("an index appears in no subscript alone");
   // Rows arrive in the map's order; the slot has them in its own.
   tile::SlotLayout slot(read_.box, read_.elementBytes, dims_.front().index, read_.pad);
-  auto placeOf = [&](int64_t d) { return llvm::find(slot.rowDims, d) - slot.rowDims.begin(); };
-  int64_t before = read_.box.size(), place = slot.rowDims.size();
-  for (const MapDim &d : llvm::drop_begin(dims_))
-    if (d.index >= 0) {
-      if (placeOf(d.last) >= place)
-        return refuse("the indices stand in another order than in the tensor");
-      before = d.index;
-      place = placeOf(d.index);
-    }
+  if (!isSlotOf(slot))
+    return std::nullopt;
   Box b;
   b.contiguous = dims_.front().index;
   for (const MapDim &d : dims_) {
@@ -261,29 +218,92 @@ std::optional<Box> BoxFinder::find() {
     if (b.starts.size() > 1)
       b.strides.push_back(d.stride);
   }
-  if (slot.pitch != slot.width)
-    return refuse("rows of its slots are further apart than they are long");
-  if (slot.width * read_.elementBytes < 16)
-    return refuse("rows of a tile are shorter than 16 bytes");
-  if (b.sizes[0] % slot.width)
-    return refuse("rows of a tile are no whole panels of 128 bytes");
-  // The swizzle is a function of the address: panels start on its period of eight rows.
-  if (slot.swizzleBytes && slot.rows % 8)
-    return refuse("a tile has fewer than eight rows");
   b.pieces = pieces_;
-  if (pieces_.count > 1) {
-    if (pieces_.along != before || (slot.swizzleBytes && slot.rows / pieces_.count % 8))
-      return refuse("pages are not eight rows of a tile, or more, one page behind the other");
-    if (pieces_.count > kMostPieces)
-      return refuse("a tile has more than 16 pages");
-  }
   b.panels = b.sizes[0] / slot.width;
   b.sizes[0] = slot.width;
   b.swizzleBytes = slot.swizzleBytes;
   for (auto [size, step] : llvm::zip(b.sizes, b.steps))
-    if ((size - 1) * step + 1 > kLongestSide)
-      return refuse("a box is longer than 256");
+    if ((size - 1) * step + 1 > kLongestSide) {
+      no("a box is longer than 256");
+      return std::nullopt;
+    }
   return b;
+}
+
+/// The dims of the map, the contiguous one first.
+bool BoxFinder::takeSubscripts() {
+  int64_t rank = read_.map.getNumResults();
+  if (rank == 0)
+    return no("a tensor copy has one to five dims");
+  if (read_.alignment % 16)
+    return no("it does not start at a multiple of 16 bytes");
+  if (read_.strides && read_.strides.getResults().back() != getAffineConstantExpr(1, read_.map.getContext()))
+    return no("no index is contiguous in memory");
+  std::optional<Pieces> pieces = findPieces(read_.map, read_.box);
+  if (!pieces)
+    return no("pages and tiles do not divide each other");
+  pieces_ = *pieces;
+  for (AffineExpr e : read_.map.getResults())
+    if (auto remainder = matchRemainder(e))
+      hasRemainder_.set(remainder->first);
+  AffineExpr stride = getAffineConstantExpr(read_.elementBytes, read_.map.getContext());
+  for (int64_t r = rank - 1; r >= 0; --r) {
+    if (read_.strides)
+      stride = read_.strides.getResult(r) * read_.elementBytes;
+    if (!takeSubscript(r, stride))
+      return false;
+    stride = stride * read_.shape.getResult(r);
+  }
+  return true;
+}
+
+/// Whether a tensor copy has such dims.
+bool BoxFinder::areCopied() {
+  if (dims_.size() > 5)
+    return no("a tensor copy has one to five dims");
+  if (dims_.front().index < 0)
+    return no("no index with several points in a tile runs along memory");
+  for (const MapDim &d : llvm::drop_begin(dims_))
+    if (te::knownDivisor(d.stride, facts_) % 16 != 0)
+      return no("rows are not known to be multiples of 16 bytes");
+  // Coordinates are ints, strides have 40 bits. (Where nothing is known of them the launch checks it.)
+  constexpr int64_t kMostPoints = int64_t(1) << 31, kLongestStride = int64_t(1) << 40;
+  for (const MapDim &d : dims_)
+    if (te::knownMax(d.window, facts_) > kMostPoints || te::knownMax(d.stride, facts_) >= kLongestStride)
+      return no("it is larger than the coordinates of a tensor copy");
+  for (size_t d = 0; d < read_.box.size(); ++d)
+    if (read_.box[d] > 1 && !seen_[d])
+      return no("an index appears in no subscript alone");
+  return true;
+}
+
+/// Whether rows arrive where `slot` has them.
+bool BoxFinder::isSlotOf(const tile::SlotLayout &slot) {
+  auto placeOf = [&](int64_t d) { return llvm::find(slot.rowDims, d) - slot.rowDims.begin(); };
+  int64_t before = read_.box.size(), place = slot.rowDims.size();
+  for (const MapDim &d : llvm::drop_begin(dims_))
+    if (d.index >= 0) {
+      if (placeOf(d.last) >= place)
+        return no("the indices stand in another order than in the tensor");
+      before = d.index;
+      place = placeOf(d.index);
+    }
+  if (slot.pitch != slot.width)
+    return no("rows of its slots are further apart than they are long");
+  if (slot.width * read_.elementBytes < 16)
+    return no("rows of a tile are shorter than 16 bytes");
+  if (dims_.front().size % slot.width)
+    return no("rows of a tile are no whole panels of 128 bytes");
+  // The swizzle is a function of the address: panels start on its period of eight rows.
+  if (slot.swizzleBytes && slot.rows % 8)
+    return no("a tile has fewer than eight rows");
+  if (pieces_.count > 1) {
+    if (pieces_.along != before || (slot.swizzleBytes && slot.rows / pieces_.count % 8))
+      return no("pages are not eight rows of a tile, or more, one page behind the other");
+    if (pieces_.count > kMostPieces)
+      return no("a tile has more than 16 pages");
+  }
+  return true;
 }
 
 } // namespace

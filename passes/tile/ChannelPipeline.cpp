@@ -211,81 +211,108 @@ private:
     }
   }
 
-  /// Brings `loads`, which stand in one block, to slots from where the first of them stands.
-  LogicalResult fill(const Supply &s, ArrayRef<LoadOp> loads) {
-    DotOp dot = s.dot;
-    Location loc = dot->getParentOp()->getLoc();
-    bool eachRound = loads.front()->getBlock() == dot->getBlock();
-    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
-    SmallVector<RingType> types;
-    SmallVector<bool> byThreads;
-    int64_t bytes = 0; // that tensor copies bring
+  /// The slots that loads of one block are brought to together.
+  struct Filled {
+    SmallVector<RingType> types{};
+    SmallVector<bool> byThreads{};
+    int64_t bytes = 0; ///< that tensor copies bring
+    SmallVector<Value> rings{};
+    Value channel{}, number{};
+  };
+
+  FailureOr<Filled> describeSlots(DotOp dot, ArrayRef<LoadOp> loads) {
+    Filled f;
     for (LoadOp load : loads) {
       RingType ring = supplies_.ringOf(load, dot);
       if (!ring)
         return mlir::emitError(te::getScheduleLoc(load))
                << "no tensor copy can bring this operand to producer warps' slots: it is contiguous along no index";
-      types.push_back(ring);
-      byThreads.push_back(supplies_.isCopiedByThreads(load, dot));
-      if (!byThreads.back())
-        bytes += llvm::product_of(ring.getShape()) * load.getResult().getType().getElementTypeBitWidth() / 8;
+      f.types.push_back(ring);
+      f.byThreads.push_back(supplies_.isCopiedByThreads(load, dot));
+      if (!f.byThreads.back())
+        f.bytes += llvm::product_of(ring.getShape()) * load.getResult().getType().getElementTypeBitWidth() / 8;
     }
-    int64_t slots = types.front().getSlots();
+    return f;
+  }
+
+  ChannelType channelOf(const Filled &f, ArrayRef<LoadOp> loads) {
     // Rings are read by warps themselves where their elements pass through registers.
     bool byWarps = func_.getUnit() != Unit::Wgmma || llvm::any_of(supplies_.all(), [&](const Supply &other) {
                      return (other.inRegisters || other.held) &&
                             llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });
-    int64_t fillers = llvm::is_contained(byThreads, true) ? int64_t(func_.getProducerWarps()) * 32 : 0;
-    auto channelType = ChannelType::get(b_.getContext(), slots, byWarps ? 32 : 128, fillers);
-    Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
-    FillNumbers::Family *before = numbers_.findFamily(place, types, channelType);
-    SmallVector<Value> rings;
-    for (auto [n, type] : llvm::enumerate(types))
-      rings.push_back(RingOp::create(setup, LoadOp(loads[n]).getLoc(), type, before ? before->rings[n] : Value()));
-    Value channel = before ? before->channel : Value(ChannelOp::create(setup, loc, channelType));
+    int64_t fillers = llvm::is_contained(f.byThreads, true) ? int64_t(func_.getProducerWarps()) * 32 : 0;
+    return ChannelType::get(b_.getContext(), RingType(f.types.front()).getSlots(), byWarps ? 32 : 128, fillers);
+  }
+
+  /// Rings, a channel and the number by which `place` fills them: those of a loop before it where they may be the same.
+  LogicalResult makeSlots(Filled &f, ArrayRef<LoadOp> loads, Operation *place, bool eachRound, Location loc) {
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
+    ChannelType channelType = channelOf(f, loads);
+    FillNumbers::Family *before = numbers_.findFamily(place, f.types, channelType);
+    for (auto [n, type] : llvm::enumerate(f.types))
+      f.rings.push_back(RingOp::create(setup, LoadOp(loads[n]).getLoc(), type, before ? before->rings[n] : Value()));
+    f.channel = before ? before->channel : Value(ChannelOp::create(setup, loc, channelType));
     if (before) // (rings come behind those in which they lie)
-      for (Value ring : llvm::reverse(rings))
+      for (Value ring : llvm::reverse(f.rings))
         ring.getDefiningOp()->moveAfter(before->rings.back().getDefiningOp());
     FailureOr<Value> number = before ? FailureOr<Value>(numbers_.numberBehind(*before, place, loc)) : numbers_.numberAt(place, loc);
     if (failed(number))
       return failure();
+    f.number = *number;
     if (before)
       before->last = cast<scf::ForOp>(place->getParentOp());
     else if (eachRound)
-      numbers_.add({types, channelType, rings, channel, cast<scf::ForOp>(place->getParentOp())});
+      numbers_.add({f.types, channelType, f.rings, f.channel, cast<scf::ForOp>(place->getParentOp())});
+    return success();
+  }
+
+  /// Has a tensor copy bring what `copy` stands for.
+  LogicalResult makeTensorCopy(RingCopyOp copy, LoadOp load) {
+    std::string why;
+    std::optional<Box> box = findBox(func_, copy, why);
+    if (!box)
+      return mlir::emitError(te::getScheduleLoc(load)) << "no tensor copy can bring this operand to producer warps' slots: " << why;
+    // What every block of a cluster reads, each brings a part of.
+    int64_t blocks = func_.getCluster();
+    copy.setRounded(supplies_.isRounded(load));
+    copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
+    return success();
+  }
+
+  /// Brings `loads`, which stand in one block, to slots from where the first of them stands.
+  LogicalResult fill(const Supply &s, ArrayRef<LoadOp> loads) {
+    DotOp dot = s.dot;
+    Location loc = dot->getParentOp()->getLoc();
+    bool eachRound = loads.front()->getBlock() == dot->getBlock();
+    FailureOr<Filled> f = describeSlots(dot, loads);
+    Operation *place = *llvm::min_element(loads, [](LoadOp x, LoadOp y) { return x->isBeforeInBlock(y); });
+    if (failed(f) || failed(makeSlots(*f, loads, place, eachRound, loc)))
+      return failure();
     llvm::DenseMap<Operation *, SmallVector<Value>> byData; // asked for before slots are waited for
     for (LoadOp load : loads)
       byData[load] = makeByPieces(b_, func_, load);
-    auto filled = AcquireOp::create(b_, loc, channel, *number, bytes);
-    for (auto [from, ring, isByThreads] : llvm::zip(loads, rings, byThreads)) {
+    auto filled = AcquireOp::create(b_, loc, f->channel, f->number, f->bytes);
+    for (auto [from, ring, isByThreads] : llvm::zip(loads, f->rings, f->byThreads)) {
       LoadOp load = from;
       slots_[load] = {ring, filled};
       if (!eachRound)
         once_.push_back(load);
-      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, *number, load, load.getOffsets(), channel);
+      auto copy = RingCopyOp::create(b_, load.getLoc(), ring, f->number, load, load.getOffsets(), f->channel);
       copy.getIndicesMutable().assign(byData[load]);
       if (size_t each = load.getIndexTiles().size(); each && byData[load].size() > each)
         copy.setAlong(findPieces(load.getMap(), load.getResult().getType().getShape())->along);
       copy.setByThreads(isByThreads);
-      if (isByThreads)
-        continue;
-      std::string why;
-      std::optional<Box> box = findBox(func_, copy, why);
-      if (!box)
-        return mlir::emitError(te::getScheduleLoc(load)) << "no tensor copy can bring this operand to producer warps' slots: " << why;
-      // What every block of a cluster reads, each brings a part of.
-      int64_t blocks = func_.getCluster();
-      copy.setRounded(supplies_.isRounded(load));
-      copy.setMulticast(blocks > 1 && !load.getMap().isFunctionOfDim(func_.getClusterIndex()) && canShareBox(*box, blocks));
+      if (!isByThreads && failed(makeTensorCopy(copy, load)))
+        return failure();
     }
-    if (fillers)
-      FilledOp::create(b_, loc, channel, *number);
-    AwaitOp::create(b_, loc, channel, *number);
-    for (auto [from, ring] : llvm::zip(loads, rings)) // (an operand that is one of them is masked in its slot first)
+    if (llvm::is_contained(f->byThreads, true))
+      FilledOp::create(b_, loc, f->channel, f->number);
+    AwaitOp::create(b_, loc, f->channel, f->number);
+    for (auto [from, ring] : llvm::zip(loads, f->rings)) // (an operand that is one of them is masked in its slot first)
       if (LoadOp load = from; s.inRegisters && !s.direct && load != s.second) {
         Value v = load.getResult();
-        v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, *number));
+        v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, f->number));
       }
     return success();
   }

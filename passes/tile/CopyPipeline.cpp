@@ -181,7 +181,7 @@ private:
         if (auto load = dyn_cast<LoadOp>(op); load && contiguous < 0)
           contiguous = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
     }
-    if (!s.direct && isReadByRows(func_, type, outer)) {
+    if (!s.direct && isReadByRows(type, outer)) {
       contiguous = outer.back();
       if (auto load = operand.getDefiningOp<LoadOp>(); load && isCopyable(func_, load, contiguous))
         s.direct = load;
@@ -202,11 +202,19 @@ private:
     return func_.getUnit() != Unit::Wgmma || type.getElementTypeBitWidth() == 16 || llvm::is_contained(dot_.getK(), contiguous);
   }
 
+  /// Whether CUDA cores read an operand's slot in vectors of its rows (columns) `outer`, whatever runs along memory.
+  bool isReadByRows(RankedTensorType operand, ArrayRef<int64_t> outer) {
+    int64_t bits = operand.getElementTypeBitWidth();
+    const Target *target = findTarget(absl::string_view(func_.getTarget().data(), func_.getTarget().size()));
+    return func_.getUnit() == Unit::Simt && target && target->asyncCopy && bits >= 32 && !outer.empty() &&
+           operand.getDimSize(outer.back()) * bits >= 128;
+  }
+
   /// CUDA cores multiply vectors of rows by vectors of columns. An operand whose neighbours run along k is turned
   /// on its way, where elements can be copied one by one: in registers, vectors along k take as many registers for
   /// each of their k (f32 4096³ on an H200: 175 instead of 128, one block instead of two, 0.85 instead of 0.94 of cuBLAS).
   bool isCopiedAcross(LoadOp load, int64_t contiguous, ArrayRef<int64_t> outer) {
-    return llvm::is_contained(dot_.getK(), contiguous) && isReadByRows(func_, cast<RankedTensorType>(load.getResult().getType()), outer);
+    return llvm::is_contained(dot_.getK(), contiguous) && isReadByRows(cast<RankedTensorType>(load.getResult().getType()), outer);
   }
 
   /// Fills the one slot of what no round changes, ahead of the first round's wait.

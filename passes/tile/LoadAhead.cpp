@@ -99,6 +99,33 @@ LoadOp cloneAt(OpBuilder &b, scf::ForOp loop, LoadOp load, Value at) {
   return cast<LoadOp>(b.clone(*load, mapping));
 }
 
+/// What the loads `first` of a loop's first round read, made before the loop where there are rounds.
+SmallVector<Value> readFirst(scf::ForOp loop, ArrayRef<LoadOp> first) {
+  OpBuilder b(loop);
+  Location plain = cu::unnamed(loop.getLoc());
+  Value begin = loop.getLowerBound(), end = loop.getUpperBound();
+  std::optional<int64_t> from = numberOf(begin), to = numberOf(end);
+  if (from && to && *from < *to)
+    return llvm::map_to_vector(first, [&](LoadOp load) -> Value { return cloneAt(b, loop, load, begin).getResult(); });
+  SmallVector<Value> inits;
+  for (LoadOp load : first) {
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    auto none = SplatElementsAttr::get(type, cast<Attribute>(b.getZeroAttr(type.getElementType())));
+    inits.push_back(arith::ConstantOp::create(b, load.getLoc(), type, none));
+  }
+  Value one = arith::ConstantIndexOp::create(b, plain, 1);
+  Value once = arith::MinSIOp::create(b, plain, end, arith::AddIOp::create(b, plain, begin, one));
+  auto ahead = scf::ForOp::create(b, plain, begin, once, one, inits);
+  for (auto [arg, load] : llvm::zip(ahead.getRegionIterArgs(), first))
+    arg.setLoc(LoadOp(load).getLoc());
+  ahead.getInductionVar().setLoc(loop.getInductionVar().getLoc());
+  b.setInsertionPointToEnd(ahead.getBody());
+  SmallVector<Value> values =
+      llvm::map_to_vector(first, [&](LoadOp load) -> Value { return cloneAt(b, loop, load, ahead.getInductionVar()).getResult(); });
+  scf::YieldOp::create(b, plain, values);
+  return llvm::to_vector_of<Value>(ahead.getResults());
+}
+
 /// Half of the rounds at a time: while those of one half are worked on, what the other half reads is on its way. (All of a half is asked
 /// for together: a thread waits for its loads by few counters, which loads of several times would share.)
 void rotate(Unrolled &u) {
@@ -111,43 +138,15 @@ void rotate(Unrolled &u) {
       (round < half ? first : second).push_back(load);
     round += &op == u.last[round] && round + 1 < u.last.size();
   }
-  // What the first rounds read, where there are rounds.
-  OpBuilder b(loop);
-  Location plain = cu::unnamed(loop.getLoc());
-  Value begin = loop.getLowerBound(), end = loop.getUpperBound(), step = loop.getStep();
-  SmallVector<Value> inits;
-  std::optional<int64_t> from = numberOf(begin), to = numberOf(end);
-  if (from && to && *from < *to) {
-    for (LoadOp load : first)
-      inits.push_back(cloneAt(b, loop, load, begin).getResult());
-  } else {
-    for (LoadOp load : first) {
-      auto type = cast<RankedTensorType>(load.getResult().getType());
-      auto none = SplatElementsAttr::get(type, cast<Attribute>(b.getZeroAttr(type.getElementType())));
-      inits.push_back(arith::ConstantOp::create(b, load.getLoc(), type, none));
-    }
-    Value one = arith::ConstantIndexOp::create(b, plain, 1);
-    Value once = arith::MinSIOp::create(b, plain, end, arith::AddIOp::create(b, plain, begin, one));
-    auto ahead = scf::ForOp::create(b, plain, begin, once, one, inits);
-    for (auto [arg, load] : llvm::zip(ahead.getRegionIterArgs(), first))
-      arg.setLoc(load.getLoc());
-    ahead.getInductionVar().setLoc(loop.getInductionVar().getLoc());
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(ahead.getBody());
-    SmallVector<Value> values;
-    for (LoadOp load : first)
-      values.push_back(cloneAt(b, loop, load, ahead.getInductionVar()).getResult());
-    scf::YieldOp::create(b, plain, values);
-    inits.assign(ahead.getResults().begin(), ahead.getResults().end());
-  }
-  FailureOr<SmallVector<BlockArgument>> carried = carry(loop, inits);
+  FailureOr<SmallVector<BlockArgument>> carried = carry(loop, readFirst(loop, first));
   if (failed(carried))
     return;
   // The last turn reads what it has once more: nothing comes of it, and no place is outside.
-  b.setInsertionPointToStart(loop.getBody());
-  Value last = arith::SubIOp::create(b, plain, end, step);
+  OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
+  Location plain = cu::unnamed(loop.getLoc());
+  Value last = arith::SubIOp::create(b, plain, loop.getUpperBound(), loop.getStep());
   last.getDefiningOp()->moveBefore(loop);
-  Value next = arith::AddIOp::create(b, plain, loop.getInductionVar(), step);
+  Value next = arith::AddIOp::create(b, plain, loop.getInductionVar(), loop.getStep());
   next = arith::MinSIOp::create(b, plain, next, last);
   auto replace = [](LoadOp load, Value by) {
     load.getResult().replaceAllUsesWith(by);

@@ -3,6 +3,7 @@
 
 #include "ir/tile/Tile.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -14,19 +15,24 @@ using namespace tile;
 void foldTrue(Value condition) {
   OpBuilder b(condition.getContext());
   b.setInsertionPointAfterValue(condition);
-  auto type = cast<RankedTensorType>(condition.getType());
-  Value always = arith::ConstantOp::create(b, condition.getLoc(), type, SplatElementsAttr::get(type, true));
-  for (Operation *user : llvm::make_early_inc_range(condition.getUsers())) {
-    if (auto spread = dyn_cast<BroadcastOp>(user))
-      foldTrue(spread.getResult());
-    else if (auto select = dyn_cast<arith::SelectOp>(user); select && select.getCondition() == condition)
-      select.getResult().replaceAllUsesWith(select.getTrueValue());
-    else if (auto both = dyn_cast<arith::AndIOp>(user))
-      both.getResult().replaceAllUsesWith(both.getLhs() == condition ? both.getRhs() : both.getLhs());
-    else if (auto slot = dyn_cast<RingMaskOp>(user))
-      slot.erase();
+  SmallVector<Value> same{condition}; // and what repeats it
+  SmallVector<Operation *> asking;
+  for (size_t n = 0; n < same.size(); ++n) {
+    for (Operation *user : same[n].getUsers())
+      if (auto spread = dyn_cast<BroadcastOp>(user))
+        same.push_back(spread.getResult());
+      else
+        asking.push_back(user);
+    auto type = cast<RankedTensorType>(same[n].getType());
+    Value always = arith::ConstantOp::create(b, condition.getLoc(), type, SplatElementsAttr::get(type, true));
+    same[n].replaceAllUsesWith(always);
   }
-  condition.replaceAllUsesWith(always);
+  // Nothing else of the round is folded: its sums are those of the rounds that keep their masks.
+  RewritePatternSet patterns(b.getContext());
+  RingMaskOp::getCanonicalizationPatterns(patterns, b.getContext());
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(asking, std::move(patterns), config);
 }
 
 bool isRoundOfProducts(Operation *op) {

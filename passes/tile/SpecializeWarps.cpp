@@ -202,6 +202,49 @@ void orderAwaits(FuncOp func, scf::IfOp branch, Value turn) {
     enclose(first, last);
 }
 
+/// Rings that are filled together have a producer of their own: none waits for another's slots.
+FailureOr<SmallVector<Value>> findChannels(FuncOp func) {
+  SmallVector<Value> channels;
+  func.walk([&](AcquireOp acquire) {
+    if (!llvm::is_contained(channels, acquire.getChannel()))
+      channels.push_back(acquire.getChannel());
+  });
+  if (channels.empty())
+    return func.emitOpError() << "has producer warps and no ring that they could fill";
+  int64_t warps = 0;
+  for (Value channel : channels)
+    warps += cast<ChannelType>(channel.getType()).getFillingWarps();
+  if (warps > int64_t(func.getProducerWarps()))
+    return mlir::emitError(te::getScheduleLoc(func))
+           << "the schedule of '" << func.getSymName() << "' has " << channels.size() << " sets of slots, which take " << warps
+           << " warps to fill, and " << func.getProducerWarps() << " producer warps";
+  return channels;
+}
+
+/// Fills each role with its part of what `ops` do.
+void fillRoles(RolesOp roles, ArrayRef<Value> channels, ArrayRef<Operation *> ops) {
+  OpBuilder b(roles.getContext());
+  for (auto [region, channel] : llvm::zip(roles.getProducers(), channels)) {
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    IRMapping mapping;
+    for (Operation *op : ops)
+      if (holdsProducerOp(op, channel))
+        cloneProducer(b, op, channel, neededBy(op, channel), mapping);
+    elect(region);
+  }
+  Block &consumer = roles.getConsumer().front();
+  for (Operation *op : ops)
+    op->moveBefore(&consumer, consumer.end());
+  SmallVector<Operation *> filled;
+  consumer.walk([&](Operation *op) {
+    if (filledChannel(op))
+      filled.push_back(op);
+  });
+  for (Operation *op : filled)
+    op->erase();
+  consumer.walk([](scf::ForOp loop) { stopUnusedCounts(loop); });
+}
+
 struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWarpsPass> {
   void runOnOperation() override {
     FuncOp func = getOperation();
@@ -212,54 +255,19 @@ struct TileSpecializeWarpsPass : impl::TileSpecializeWarpsBase<TileSpecializeWar
       func.emitError() << "unknown target '" << func.getTarget() << "'";
       return signalPassFailure();
     }
-    Block &body = func.getBlock();
-    // Rings that are filled together have a producer of their own: none waits for another's slots.
-    SmallVector<Value> channels;
-    func.walk([&](AcquireOp acquire) {
-      if (!llvm::is_contained(channels, acquire.getChannel()))
-        channels.push_back(acquire.getChannel());
-    });
-    if (channels.empty()) {
-      func.emitOpError() << "has producer warps and no ring that they could fill";
+    FailureOr<SmallVector<Value>> channels = findChannels(func);
+    if (failed(channels))
       return signalPassFailure();
-    }
-    int64_t warps = 0;
-    for (Value channel : channels)
-      warps += cast<ChannelType>(channel.getType()).getFillingWarps();
-    if (warps > int64_t(func.getProducerWarps())) {
-      mlir::emitError(te::getScheduleLoc(func))
-          << "the schedule of '" << func.getSymName() << "' has " << channels.size() << " sets of slots, which take " << warps
-          << " warps to fill, and " << func.getProducerWarps() << " producer warps";
-      return signalPassFailure();
-    }
-    OpBuilder b(&getContext());
     RegisterShares registers = shareRegisters(*target, func.getProducerWarps() * 32, func.getConsumerWarps() * 32, func.getMinBlocks(),
                                               int64_t(func.getProducerRegisters()));
-    b.setInsertionPointToEnd(&body);
-    auto roles = RolesOp::create(b, func.getLoc(), registers.producer, registers.consumer, channels.size());
+    OpBuilder b = OpBuilder::atBlockEnd(&func.getBlock());
+    auto roles = RolesOp::create(b, func.getLoc(), registers.producer, registers.consumer, channels->size());
     Block &consumer = roles.getConsumer().emplaceBlock();
     SmallVector<Operation *> rest;
-    for (Operation &op : body)
+    for (Operation &op : func.getBlock())
       if (!isShared(&op) && &op != roles)
         rest.push_back(&op);
-    for (auto [region, channel] : llvm::zip(roles.getProducers(), channels)) {
-      b.setInsertionPointToStart(&region.emplaceBlock());
-      IRMapping mapping;
-      for (Operation *op : rest)
-        if (holdsProducerOp(op, channel))
-          cloneProducer(b, op, channel, neededBy(op, channel), mapping);
-      elect(region);
-    }
-    for (Operation *op : rest)
-      op->moveBefore(&consumer, consumer.end());
-    SmallVector<Operation *> filled;
-    consumer.walk([&](Operation *op) {
-      if (filledChannel(op))
-        filled.push_back(op);
-    });
-    for (Operation *op : filled)
-      op->erase();
-    consumer.walk([](scf::ForOp loop) { stopUnusedCounts(loop); });
+    fillRoles(roles, *channels, rest);
     if (func.getPingpong() > 1)
       for (auto loop : llvm::to_vector(consumer.getOps<scf::ForOp>())) {
         Value turn;

@@ -141,7 +141,31 @@ private:
   }
 
   void cut() {
-    // Sums over all columns that parts of results need come first; of the others each part is added when it is there.
+    SmallVector<tile::ReduceOp> later = addUpFirst();
+    makeSlots();
+    Block *block = sums_.empty() ? nullptr : sums_.back()->getBlock();
+    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
+      block = store->getBlock();
+    OpBuilder b(block->getTerminator());
+    SmallVector<Value> sums(later.size());
+    storeParts(b, block, later, sums);
+    for (auto [r, sum] : llvm::zip(later, sums))
+      finishBehind(b, block, r, sum);
+    // The last parts are read to the end before the block's shared memory goes.
+    if (!staged_.empty()) {
+      b.setInsertionPointToEnd(&func_.getBlock());
+      BoxDrainOp::create(b, func_.getLoc(), 0);
+    }
+    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
+      store.erase();
+    // What only whole results needed.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
+  /// Sums over all columns that parts of results need come first; returns the others, to each of which a part is added when it is there.
+  SmallVector<tile::ReduceOp> addUpFirst() {
     SmallVector<tile::ReduceOp> later;
     for (tile::ReduceOp r : sums_) {
       if (!feedsParts(r)) {
@@ -156,22 +180,25 @@ private:
       }
       finish(b, r, sum);
     }
-    int64_t slots = std::min<int64_t>(2, parts_.count);
-    SmallVector<Value> rings, turnedRings;
+    return later;
+  }
+
+  int64_t slotsOfStaged() const { return std::min<int64_t>(2, parts_.count); }
+
+  void makeSlots() {
     OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
     for (StoreOp store : staged_) // slots of their own for each team
-      rings.push_back(RingOp::create(setup, nameOf(store), ringType(store, slots * int64_t(func_.getPingpong()))));
+      rings_.push_back(RingOp::create(setup, nameOf(store), ringType(store, slotsOfStaged() * int64_t(func_.getPingpong()))));
     for (StoreOp store : turned_)
-      turnedRings.push_back(RingOp::create(setup, nameOf(store), ringType(store, 1)));
-    // Part by part, all results of a part together: their common code is computed once.
-    Block *block = sums_.empty() ? nullptr : sums_.back()->getBlock();
-    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
-      block = store->getBlock();
-    OpBuilder b(block->getTerminator());
-    SmallVector<Value> sums(later.size());
+      turnedRings_.push_back(RingOp::create(setup, nameOf(store), ringType(store, 1)));
+  }
+
+  /// Part by part, all results of a part together: their common code is computed once.
+  void storeParts(OpBuilder &b, Block *block, ArrayRef<tile::ReduceOp> later, MutableArrayRef<Value> sums) {
+    int64_t slots = slotsOfStaged();
     for (int64_t part = 0; part < parts_.count; ++part) {
       PartCloner cloner(b, block, parts_, part);
-      for (auto [n, store, ring] : llvm::enumerate(staged_, rings)) {
+      for (auto [n, store, ring] : llvm::enumerate(staged_, rings_)) {
         // What may still be read: all but this slot's last contents, which an odd number of parts puts right
         // before the next tile's first.
         int64_t pending = part == 0 && parts_.count % slots ? int64_t(n) : slots * int64_t(staged_.size()) - 1;
@@ -181,31 +208,22 @@ private:
         storePart(b, cloner, store, cloner.clone(store.getValue()));
       for (auto [r, sum] : llvm::zip(later, sums))
         addPart(b, cloner, r, sum);
-      turnPart(b, cloner, turnedRings); // (what only the part's other users read is gone by then)
+      turnPart(b, cloner); // (what only the part's other users read is gone by then)
     }
-    for (auto [r, sum] : llvm::zip(later, sums)) {
-      SetVector<Operation *> users;
-      ForwardSliceOptions options;
-      options.filter = [&](Operation *op) { return op->getBlock() == block; };
-      getForwardSlice(r.getOperation(), &users, options);
-      SmallVector<Operation *> order(users.begin(), users.end());
-      llvm::sort(order, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
-      finish(b, r, sum);
-      for (Operation *user : order)
-        if (!user->hasTrait<OpTrait::IsTerminator>())
-          user->moveBefore(block->getTerminator());
-    }
-    // The last parts are read to the end before the block's shared memory goes.
-    if (!staged_.empty()) {
-      b.setInsertionPointToEnd(&func_.getBlock());
-      BoxDrainOp::create(b, func_.getLoc(), 0);
-    }
-    for (StoreOp store : llvm::concat<StoreOp>(staged_, turned_, rows_))
-      store.erase();
-    // What only whole results needed.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+  }
+
+  /// Whatever `r` comes to is known behind all parts, and who reads it stands there.
+  void finishBehind(OpBuilder &b, Block *block, tile::ReduceOp r, Value sum) {
+    SetVector<Operation *> users;
+    ForwardSliceOptions options;
+    options.filter = [&](Operation *op) { return op->getBlock() == block; };
+    getForwardSlice(r.getOperation(), &users, options);
+    SmallVector<Operation *> order(users.begin(), users.end());
+    llvm::sort(order, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+    finish(b, r, sum);
+    for (Operation *user : order)
+      if (!user->hasTrait<OpTrait::IsTerminator>())
+        user->moveBefore(block->getTerminator());
   }
 
   /// sum ⊕ the part's elements, in registers.
@@ -285,17 +303,17 @@ private:
 
   /// Parts that no tensor copy stores, rows that begin anywhere in 16 bytes: the role meets, and then its threads have neighbours of a
   /// row side by side, which the unit's registers have in pairs.
-  void turnPart(OpBuilder &b, PartCloner &cloner, ArrayRef<Value> rings) {
+  void turnPart(OpBuilder &b, PartCloner &cloner) {
     if (turned_.empty())
       return;
     Location loc = turned_.front().getLoc();
     Value number = arith::ConstantIndexOp::create(b, loc, 0);
     SmallVector<Value> values = llvm::map_to_vector(turned_, [&](StoreOp store) { return cloner.clone(store.getValue()); });
     BarrierOp::create(b, loc); // nobody reads the part before
-    for (auto [store, ring, value] : llvm::zip(turned_, rings, values))
+    for (auto [store, ring, value] : llvm::zip(turned_, turnedRings_, values))
       RingStoreOp::create(b, store.getLoc(), ring, number, value);
     BarrierOp::create(b, loc);
-    for (auto [store, ring] : llvm::zip(turned_, rings))
+    for (auto [store, ring] : llvm::zip(turned_, turnedRings_))
       storePart(b, cloner, store, RingLoadOp::create(b, store.getLoc(), partOf(store.getValue().getType(), parts_), ring, number));
   }
 
@@ -329,10 +347,11 @@ private:
   FuncOp func_;
   DotOp dot_;
   ColumnParts parts_{};
-  SmallVector<StoreOp> staged_;      ///< go through shared memory, from which tensor copies take them
-  SmallVector<StoreOp> turned_;      ///< go through shared memory to other threads, which store them
-  SmallVector<StoreOp> rows_;        ///< of what rows of the tile were reduced to
-  SmallVector<tile::ReduceOp> sums_; ///< over all columns
+  SmallVector<StoreOp> staged_;            ///< go through shared memory, from which tensor copies take them
+  SmallVector<StoreOp> turned_;            ///< go through shared memory to other threads, which store them
+  SmallVector<Value> rings_, turnedRings_; ///< slots of the two
+  SmallVector<StoreOp> rows_;              ///< of what rows of the tile were reduced to
+  SmallVector<tile::ReduceOp> sums_;       ///< over all columns
 };
 
 struct TileStageStoresPass : impl::TileStageStoresBase<TileStageStoresPass> {

@@ -112,7 +112,7 @@ bool Supplies::isCopiedByThreads(LoadOp load, DotOp dot) {
   RingType boxes = boxesOf(load, dot);
   std::string why;
   return !(boxes && findBox(func_, load.getBase(), load.getMap(), load.getBounds(), boxes, why)) &&
-         isCopyable(func_, load, boxes ? boxes.getContiguous() : lastOf(load, dot));
+         isCopyable(func_, load, runsAlongRows(boxes, dot) ? boxes.getContiguous() : lastOf(load, dot)); // along its slot (see ringOf)
 }
 
 bool Supplies::runsAlongRows(RingType boxes, DotOp dot) { return boxes && !llvm::is_contained(dot.getK(), int64_t(boxes.getContiguous())); }

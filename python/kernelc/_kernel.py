@@ -285,7 +285,8 @@ class Kernel(_warm.Caller):
 
     def _is_new(self, call):
         """Whether the call may have to compile, as far as that is known cheaply."""
-        signature = call.device.device_type, call.device.device_id, *(getattr(x, "shape", None) for x in call.arrays)
+        shapes = (getattr(x, "shape", None) for x in call.arrays)  # (which another library than those known may have as it likes)
+        signature = call.device.device_type, call.device.device_id, *(s if isinstance(s, tuple) else None for s in shapes)
         if signature in self._known:
             return False
         if len(self._known) > 1000:

@@ -7,6 +7,11 @@
 The second form ends in time: what it has measured is in the file, and the same command goes on from there. It exits with 3 until
 all is measured. What took longer than --seconds is kept as that, and tried again with more of them.
 
+    python3 test/conformance/mutants.py build/ci/tools/kernelc --results mutants.jsonl --classes
+
+reads that file alone, and prints for each pair of which more than a quarter is redundant what these mutants are: masks of one form
+together, numbers and the numbers of names left out.
+
 Fails where a score is below 98 %, or more than a quarter of all mutants are redundant, or where a kernel does worse than the table
 in docs/testing.md says: one was measured and is not now, or misses more. --update writes that table.
 """
@@ -94,6 +99,28 @@ def table():
             for row in rows if ": " in row[0] for target, text in zip(targets, row[1:])}
 
 
+def form(mutant):
+    """Why a mutant is redundant, and its mask or call without what tells copies of it apart."""
+    why, text = re.search(r"redundant \((.*?)\): (?:condition made true|removed): (.*)", mutant).groups()
+    text = re.sub(r"\b\d+(?:LL)?\b", "#", re.sub(r"\b([a-z]\w*?)(?:_?\d+)+\b", r"\1", text))
+    return why.replace(" at these sizes", ""), text.replace("|", "\\|")
+
+
+def classes(path):
+    """A table of the redundant mutants of the pairs of the file that have more than a quarter of them."""
+    found = {}
+    for title, arch, _, result in map(json.loads, open(path)):
+        if result and result["redundant"] * 100 > REDUNDANT * result["mutants"]:
+            forms = collections.Counter(map(form, result.get("redundant_mutants", [])))
+            found.setdefault((title, f"{result['redundant']} of {result['mutants']}", tuple(forms.most_common())), []).append(arch)
+    text = "| pair | redundant | each | because it | mask or call |\n|---|---|---|---|---|\n"
+    for (title, share, forms), targets in sorted(found.items()):
+        for n, ((why, mask), count) in enumerate(forms):
+            mask = mask if len(mask) < 60 else mask[:57] + ".."
+            text += f"| {title + ', ' + ' '.join(sorted(set(targets))) if n == 0 else ''} | {share if n == 0 else ''} | {count} | {why} | `{mask}` |\n"
+    return text
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("kernelc")
@@ -105,7 +132,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=900, help="for each kernel and target")
     parser.add_argument("--within", type=float, default=1e9, help="seconds for the whole run; exit status 3: not all is measured")
     parser.add_argument("--results", help="a file that keeps what is measured, for the next run")
+    parser.add_argument("--classes", action="store_true", help="what the redundant mutants of the results are")
     options = parser.parse_args()
+    if options.classes:
+        print(classes(options.results), end="")
+        return 0
     text = f"| kernel | {' | '.join(options.arch)} |\n|---|{'---|' * len(options.arch)}\n"
     total, why, low = collections.Counter(), collections.Counter(), []
     start, known = time.time(), table()

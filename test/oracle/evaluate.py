@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Core to values: a node becomes a function of the indices' values, a dict from symbols' slots to integers."""
 import math
+from fractions import Fraction
 
 from . import interval as iv
 from .core import Const, Field, Fold, Index, Op, Param, Read, Reduce, Select, walk
 from .reduce import combine
-from .element_types import KcError, is_float
+from .element_types import F64, KcError, is_float
 
 UNDEFINED = object()  # an element that no statement has written
 
@@ -64,7 +65,7 @@ def _select(node):
     return select
 
 
-def _place(form, i, size):
+def place_in(form, i, size):
     """Where `i` reads in a dim, or None outside of it."""
     if 0 <= i < size:
         return i
@@ -95,7 +96,7 @@ def _read(node):
             if i is None:
                 blurred = True
                 continue
-            place = _place(form, i, size)
+            place = place_in(form, i, size)
             if place is None:
                 outside = True
                 place = 0
@@ -147,9 +148,26 @@ def _walker(node):
     return lambda at, visit: walk_from(0, at, visit)
 
 
+def _unrounded(node):
+    """As compiled; a product may be rounded, or be what it is over the reals."""
+    if not (isinstance(node, Op) and node.name == "*" and is_float(node.type)):
+        return compiled(node)
+    f, left, right = node.f, *(_unrounded(c) for c in node.children)
+
+    def product(at):
+        a, b = left(at), right(at)
+        rounded = f(a, b)
+        if type(a) is not float or type(b) is not float or type(rounded) is not float or not math.isfinite(rounded):
+            return rounded
+        rest = Fraction(a) * Fraction(b) - Fraction(rounded)
+        toward = math.nextafter(rounded, math.inf if rest > 0 else -math.inf) if node.type is F64 else a * b  # (exact, of narrower ones)
+        return iv.interval(min(rounded, toward), max(rounded, toward)) if rest else rounded
+    return product
+
+
 def _reduce(node):
     points, order = _walker(node), _ranges(node.order)
-    body, lost = compiled(node.body), unknown(node.type)
+    body, lost = (_unrounded if node.kind in ("sum", "mean") else compiled)(node.body), unknown(node.type)
     kind, element, result, narrow = node.kind, node.body.type, node.type, node.narrow
 
     def place(at):

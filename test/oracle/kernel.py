@@ -11,6 +11,7 @@ from .narrow import narrowest
 from .parser import parse
 from .prelude import PRELUDE
 from .ranges import infer
+from .recurrence import define
 from .reduce import combine
 from .sizes import bind_sizes
 from .element_types import BOOL, F32, I64, TYPES, KcError, Unsupported, is_float, is_int, round_float, widen
@@ -129,7 +130,7 @@ class Call:
                 raise KcError("conditions on a recurrence")
             own.shape, own.data, own.is_own = tuple(shape), [UNDEFINED] * math.prod(shape), False
             points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
-            in_order(compiled(value), points, lambda n, v: own.data.__setitem__(n, v))
+            define(compiled(value), value, own, points, range(len(points)), own.data)
             return
         evaluate, at, data, holds = compiled(value), {}, [], [compiled(c) for c in conditions]
         for point in product(*map(range, shape)):
@@ -155,7 +156,7 @@ class Call:
             given = ranges.get(s.symbol)
             try:
                 lo, hi = (compiled(bound)({}) for bound in given or infer(s.symbol, [value]))
-            except KcError as e:
+            except (KcError, KeyError) as e:  # (a range that moves with an index of the right side)
                 raise Unsupported(f"a 'let' may go as far as it is read: {e}") from None
             lo = lo if given else max(lo, 0)
             if lo != 0:
@@ -331,7 +332,7 @@ class Call:
                     continue
                 points.append(([*at.items()], _flat(places, at, tensor)))
                 counts[points[-1][1]] += 1
-            in_order(evaluate, [p for p, _ in points], lambda n, v: new.__setitem__(points[n][1], v))
+            define(evaluate, value, tensor, [p for p, _ in points], [place for _, place in points], new)
             return
         for at in _points(outer):
             chosen = True
@@ -390,23 +391,6 @@ def _flat(places, at, tensor):
     for place, n in zip(places, tensor.shape):
         flat = flat * n + place(at)
     return flat
-
-
-def in_order(evaluate, points, define):
-    """Defines all points, each when what it reads is there: there and back, until all are."""
-    left = list(range(len(points)))
-    while left:
-        waiting = []
-        for n in left:
-            try:
-                value = evaluate(dict(points[n]))
-            except KcError:
-                waiting.append(n)
-                continue
-            define(n, value)
-        if len(waiting) == len(left):
-            evaluate(dict(points[left[0]]))  # says what is not there
-        left = waiting[::-1]
 
 
 def _folded(reducer, terms, functions):

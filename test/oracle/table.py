@@ -118,6 +118,8 @@ ROWS = [
      {"z": [14, 26], "y": [8, 12]}),
     ("groups", "x: i32[M], w: i32[G, M], off: i32[G + 1]) -> (y: i32[M]", "y[i] = sum[k in 0:1](x[i] * w[g, i]) where off[g] <= i < off[g + 1]",
      {"x": ([3], [1, 2, 3]), "w": ([2, 3], [1, 1, 1, 5, 5, 5]), "off": ([3], [0, 1, 2])}, {"y": [1, 10, 0]}),
+    ("a sum of products is over reals", "x: f32[N], w: f32[N]) -> (y: f32[], z: f32[]", "y[] = sum[k](x[k] * w[k]) z[] = x[0] * w[0] + x[1] * w[1] require N >= 2",
+     {"x": ([2], [-1.0, -0.3333333432674408]), "w": ([2], [-1.0, 3.0])}, {"y": [-2.9802322387695312e-08], "z": [0.0]}),
     # Functions.
     ("an index parameter is the caller's", "x: f32[M, N]) -> (y: f32[M]", "y[i] = total[k](x[i, k])", {"x": ([2, 2], [1.0, 2.0, 3.0, 4.0])}, {"y": [3.0, 7.0]}, {}, "fn total[i](e) { sum[i](e) }"),
     ("a bracket is a function's parameter", "x: f32[M, N]) -> (y: f32[], z: f32[], w: f32[]", "y[] = total[i, k](x[i, k]) z[] = total[i, k in 1:N](x[i, k]) w[] = total[k in 0:M, i, x[k, i] > 1](x[k, i])",

@@ -10,6 +10,8 @@ import argparse
 import json
 import math
 import os
+import random
+import struct
 import sys
 import unittest
 
@@ -51,6 +53,46 @@ class ByHand(unittest.TestCase):
         for message, signature, body, arguments in NONE:
             with self.subTest(body), self.assertRaisesRegex(KcError, message):
                 run(f"def f({signature}) {{ {body} }}", arguments)
+
+
+def f32(x):
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+class Recurrences(unittest.TestCase):
+    """Steps h -> a h + b may be composed in any grouping; nothing else may be off."""
+
+    def composed(self, steps, middle):
+        """What the last of `steps` comes to where those from `middle` on are composed, from the right, before the rest is there."""
+        h, (scale, shift) = 0.0, steps[-1]
+        for a, b in steps[:middle]:
+            h = f32(f32(a * h) + b)
+        for a, b in reversed(steps[middle:-1]):
+            scale, shift = f32(scale * a), f32(f32(scale * b) + shift)
+        return f32(f32(scale * h) + shift)
+
+    def expected(self, steps, kind="f32"):
+        a, b = ([len(steps)], [s[0] for s in steps]), ([len(steps)], [s[1] for s in steps])
+        return run(f"def f(a: {kind}[N], b: {kind}[N]) -> (y: {kind}[N]) {{ y[t] = a[t] * y.pad(0)[t - 1] + b[t] }}", {"a": a, "b": b})["y"].data[-1]
+
+    def test_any_grouping(self):
+        differ = 0
+        for number in range(200):
+            draw = random.Random(number)
+            steps = [(f32(draw.uniform(-1.5, 1.5)), f32(draw.uniform(-1, 1))) for _ in range(draw.randint(2, 12))]
+            value, results = self.expected(steps), {self.composed(steps, m) for m in range(len(steps))}
+            self.assertTrue(all(agrees(value, r) for r in results) and tight(value), f"{steps}: {results}, not {value}")
+            self.assertFalse(any(agrees(value, r + d) for r in results for d in (1e-3, -1e-3)))
+            differ += len(results) > 1
+        self.assertGreater(differ, 20)
+
+    def test_infinities(self):
+        self.assertIs(self.expected([(1e30, 0.0)] * 3), ANY)  # 1e60 * 0
+        self.assertIs(self.expected([(1.0, math.inf), (0.5, 1.0)]), ANY)
+        self.assertTrue(math.isnan(self.expected([(1.0, math.nan), (0.5, 1.0)])))
+
+    def test_types_that_go_step_by_step(self):
+        self.assertEqual(self.expected([(0.5, 1.0), (0.3330078125, 0.10009765625)], "f16"), 0.43310546875)
 
 
 def compare(device, target, kinds, count, number, shrink, tally, record=None):

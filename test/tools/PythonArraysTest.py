@@ -137,6 +137,9 @@ class NumpyArrays(unittest.TestCase):
         self.assertEqual(list(k(DlpackArray(Memory([3])))), [2, 2, 2])
         self.assertEqual(list(k(DlpackArray(Memory([3]), version=(1, 0)))), [2, 2, 2])
         self.assertEqual(list(k(DlpackArray(Memory([3]), version=(1, 0), flags=1))), [2, 2, 2])
+        odd = DlpackArray(Memory([3]))
+        odd.shape = [3]  # no tuple
+        self.assertEqual(list(k(odd)), [2, 2, 2])
         for version, flags, error, message in (((1, 0), 1, ValueError, "parameter 'y': the array is read-only"),
                                                ((1, 0), 2, ValueError, "parameter 'y' hands out a copy of itself"),
                                                ((2, 0), 0, TypeError, "parameter 'y' speaks DLPack 2.0, and kernelc 1")):

@@ -354,6 +354,18 @@ tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (
 ^bb0(%x: memref<?xf32>):
   %i = tile.program_id 0
   %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
+  %channel = tile.channel : <slots 2>
+  // expected-error @+1 {{speaks of the copies of threads, which asks for a channel with fillers}}
+  tile.filled %channel at %i : <slots 2>
+  tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
+}
+// -----
+tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
+    grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
+    tiles = array<i64: 32>, warps = 1 : i64} {
+^bb0(%x: memref<?xf32>):
+  %i = tile.program_id 0
+  %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
   // expected-error @+1 {{a channel has 1 to 1024 slots, readers of 32 or 128 threads, and whole warps of fillers}}
   %r = tile.channel : <slots 2, reader 5>
   tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>

@@ -87,12 +87,14 @@ def recurrences(b):
     along = b.integer(0, rank - 1)
     names = ["i", "j"][:rank]
     t, size = names[along], dims[along]
-    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" and b.chance(50) else None
     x, y = b.tensor(kind, dims, pool=pool), b.tensor(kind, dims, "out")
     form, back = b.pick("pad", "pad", "choice", "first", "let"), b.pick(1, 1, 2)
     sign = "+" if form != "first" and b.chance(25) else "-"
     at = lambda steps: ", ".join(f"{n} {sign} {steps}" if n == t else n for n in names)  # noqa: E731
     here, half = ", ".join(names), "0.5 * " if TYPES[kind].kind == "float" else ""
+    if b.chance(40):
+        half = f"{b.tensor(kind, dims, pool=pool)}[{here}] * "
     if form == "first":
         b.size(size, least=1)
         b.say(f"{y}[{', '.join('0' if n == t else n for n in names)}] = {x}[{', '.join('0' if n == t else n for n in names)}]")

@@ -9,6 +9,7 @@ from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather
 from .folds import folds, orders, recurrences
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
+from .mixed import mixed
 from .scatters import scatters
 from .steps import pages, phases
 from .inputs import floats, positions, whole
@@ -268,7 +269,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
