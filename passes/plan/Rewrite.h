@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shape of a rewrite of te that is weighed before it is carried out: `find` says whether there is one at a statement, and asks costs
 // about it; `sketch` says which statements will go and which will stand there, with the tensors that they take from memory and leave there;
-// `apply` carries it out. What was made is held against the sketch, so that what was weighed is what is done; a difference is an internal
-// error. Sketch.h is the same for the launches of a plan.
+// `apply` carries it out. What was made is held against the sketch; a difference is an internal error. Sketch.h is the same for the
+// launches of a plan.
 #pragma once
 
 #include <vector>
@@ -38,7 +38,7 @@ public:
   void make(StatementSketch statement);
   /// Statements that stay find `tensor` in another shape, or others in its place.
   void replace(mlir::Value tensor, llvm::SmallVector<TensorSketch> by);
-  /// `statement`, which stays but for what it reads; it is as one that goes and one that is made.
+  /// `statement` as it will be if nothing changes but what it reads.
   StatementSketch sketchOf(mlir::Operation *statement) const;
   /// The tensors that these bodies of a statement read, each once, but for what only `except` reads.
   llvm::SmallVector<TensorSketch> loadsIn(llvm::ArrayRef<mlir::Region *> bodies, llvm::ArrayRef<ReadOp> except = {}) const;

@@ -53,7 +53,8 @@ TEST(SecondSizes, ScattersDoNotSort) {
   ASSERT_TRUE(kernel);
   std::set<std::string> texts;
   for (int64_t n : {1 << 20, 1000003, 700001, 300, 5000, 1 << 20, 900000}) {
-    Variant v = variantOf(*kernel, {tensor(1, ElementType::i32, {n}), tensor(2, ElementType::f32, {n}), tensor(3, ElementType::f32, {4096})});
+    Variant v =
+        variantOf(*kernel, {tensor(1, ElementType::i32, {n}), tensor(2, ElementType::f32, {n}), tensor(3, ElementType::f32, {4096})});
     EXPECT_THAT(v.cudaText, Not(HasSubstr("_ranks("))) << n;
     EXPECT_LE(v.launches.size(), 4u) << n;
     texts.insert(v.cudaText);
