@@ -197,9 +197,7 @@ void FunctionLowering::lowerWait(AsyncWaitOp op) {
     cu::ProxyFenceOp::create(b_, op.getLoc());
 }
 
-void FunctionLowering::lowerWait(BarrierOp op) {
-  cu::SyncOp::create(b_, op.getLoc(), op.getStep());
-}
+void FunctionLowering::lowerWait(BarrierOp op) { cu::SyncOp::create(b_, op.getLoc(), op.getStep()); }
 
 LogicalResult FunctionLowering::copyScalar(Operation *op) {
   auto isTile = llvm::IsaPred<RankedTensorType>;

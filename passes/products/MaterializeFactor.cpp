@@ -76,6 +76,18 @@ Type elementOf(const ComputedFactor &f) {
   return isa<FloatTF32Type>(f.unitType) ? Type(Float32Type::get(f.unitType.getContext())) : f.unitType;
 }
 
+/// The domain of the tensor of the factor's values, and its shape, whose rows begin where tensor copies find them.
+struct CopyForm {
+  CopyForm(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
+    SmallVector<AffineExpr> domain = llvm::map_to_vector(f.forms, [](const IndexForm &taken) { return taken.extent; }), rows = domain;
+    rows.back() = of.roundUp(rows.back(), of.target.costs->copies.workspaceRowBytes * 8 / elementOf(f).getIntOrFloatBitWidth());
+    auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, reduce.getContext()); };
+    extents = mapOf(domain);
+    shape = mapOf(rows);
+  }
+  AffineMap extents, shape;
+};
+
 /// The tensor of the factor's values, behind a remark that it is made.
 ComputeOp makeCopy(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
   std::string name = "operand";
@@ -85,19 +97,11 @@ ComputeOp makeCopy(const Repacking &of, ReduceOp reduce, const ComputedFactor &f
       break;
     }
   OpBuilder b(reduce);
-  SmallVector<AffineExpr> domain, rows;
-  SmallVector<Attribute> indices;
-  for (auto [d, taken] : llvm::zip(f.dims, f.forms)) {
-    domain.push_back(taken.extent);
-    indices.push_back(reduce.getIndices()[d]);
-  }
-  Type element = elementOf(f);
-  rows = domain;
-  rows.back() = of.roundUp(rows.back(), of.target.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth());
-  auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, b.getContext()); };
-  auto type = RankedTensorType::get(SmallVector<int64_t>(f.dims.size(), ShapedType::kDynamic), element);
-  auto copy = ComputeOp::create(b, f.factor.getLoc(), type, b.getArrayAttr(indices), mapOf(domain), IntegerSetAttr(), Value(),
-                                AffineMapAttr(), AffineMapAttr::get(mapOf(rows)), b.getStringAttr(name + "_rows"), false);
+  SmallVector<Attribute> indices = llvm::map_to_vector(f.dims, [&](unsigned d) -> Attribute { return reduce.getIndices()[d]; });
+  const CopyForm form(of, reduce, f);
+  auto type = RankedTensorType::get(SmallVector<int64_t>(f.dims.size(), ShapedType::kDynamic), elementOf(f));
+  auto copy = ComputeOp::create(b, f.factor.getLoc(), type, b.getArrayAttr(indices), form.extents, IntegerSetAttr(), Value(),
+                                AffineMapAttr(), AffineMapAttr::get(form.shape), b.getStringAttr(name + "_rows"), false);
   if (!f.isFree)
     emitRemark(reduce.getLoc()) << (f.isStored ? "an operand walks an index of '" : "an operand is computed from '") << name
                                 << (f.isStored ? "' backwards" : "'") << ": it is written to an aligned workspace first";
@@ -194,6 +198,40 @@ void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &fou
   ComputeOp copy = makeCopy(of, reduce, found);
   fillCopy(copy, reduce, found);
   readCopy(copy, reduce, found);
+}
+
+void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
+  const CopyForm form(of, reduce, f);
+  TensorSketch copy{form.shape, elementOf(f)};
+  llvm::SetVector<Value> inCopy;
+  for (Operation *op : f.slice)
+    if (auto read = dyn_cast<ReadOp>(op))
+      inCopy.insert(read.getTensor());
+  // What the reduction reads itself no longer: what only the factor, where it is multiplied, is made of.
+  llvm::SmallPtrSet<Operation *, 16> kept;
+  auto keep = [&](Value from, Value but) {
+    SmallVector<Value> work{from};
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      Operation *op = v && v != but ? v.getDefiningOp() : nullptr;
+      if (op && op->getBlock() == &reduce.getBlock() && kept.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    }
+  };
+  keep(reduce.getYield().getValues()[0], f.factor);
+  llvm::SmallPtrSet<Operation *, 16> multiplied = std::exchange(kept, {});
+  keep(reduce.getYield().getCondition(), {}); // (which may go through the factor, and stays as it is)
+  kept.insert(multiplied.begin(), multiplied.end());
+  SmallVector<ReadOp> gone;
+  for (ReadOp read : reduce.getBlock().getOps<ReadOp>())
+    if (!kept.contains(read))
+      gone.push_back(read);
+  StatementSketch own = sketch.sketchOf(reduce);
+  own.loads = sketch.loadsIn({&reduce.getBody()}, gone);
+  own.loads.push_back(copy);
+  sketch.drop(reduce);
+  sketch.make({ComputeOp::getOperationName(), form.extents, unsigned(f.dims.size()), llvm::map_to_vector(inCopy, sketchTensor), {copy}});
+  sketch.make(own);
 }
 
 } // namespace kernelc::te

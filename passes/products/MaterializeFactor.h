@@ -3,6 +3,7 @@
 #pragma once
 
 #include "passes/analysis/IndexForm.h"
+#include "passes/plan/Rewrite.h"
 #include "passes/products/Repacking.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -27,5 +28,7 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
 
 /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
 void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
+/// The same as a part of a rewrite.
+void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
 
 } // namespace kernelc::te

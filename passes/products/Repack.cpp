@@ -9,6 +9,7 @@
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainSets.h"
+#include "passes/plan/Rewrite.h"
 #include "passes/products/FactorLayout.h"
 #include "passes/products/MaterializeFactor.h"
 #include "support/TargetCosts.h"
@@ -23,11 +24,81 @@ using namespace te;
 
 namespace {
 
+/// A factor that is computed, written down first.
+class FactorWriter {
+public:
+  /// Of the product `c`, whose second factor it is, or the first.
+  FactorWriter(const Repacking &of, const Contraction &c, bool isSecond) : of_(of), c_(c), isSecond_(isSecond) {}
+
+  struct Site {
+    ReduceOp reduce;
+    ComputedFactor found;
+  };
+  StringRef name() const { return "te-repack"; }
+
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    auto reduce = cast<ReduceOp>(op);
+    auto found =
+        findComputedFactor(of_, reduce, c_, isSecond_ ? c_.b : c_.a, isSecond_ ? c_.n : c_.m, isSecond_ ? c_.bUnsigned : c_.aUnsigned);
+    return found ? std::optional(Site{reduce, *found}) : std::nullopt;
+  }
+  RewriteSketch sketch(const Site &site) const {
+    RewriteSketch s;
+    sketchMaterialize(s, of_, site.reduce, site.found);
+    return s;
+  }
+  void apply(const Site &site) { materialize(of_, site.reduce, site.found); }
+
+private:
+  const Repacking &of_;
+  const Contraction &c_;
+  bool isSecond_;
+};
+
+/// A factor whose tensor is copied so that it lies better.
+class FactorCopier {
+public:
+  explicit FactorCopier(const Repacking &of) : of_(of) {}
+  /// Whose factors are looked at.
+  void setProduct(const Contraction &c) { c_ = &c; }
+  void setFactor(Value factor) { factor_ = factor; }
+  const FactorLayout &layout() const { return layout_; }
+
+  struct Site {
+    ReduceOp reduce;
+    Value factor;
+    FactorCopy how;
+  };
+  StringRef name() const { return "te-repack"; }
+
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    auto reduce = cast<ReduceOp>(op);
+    std::optional<FactorCopy> how = layout_.find(reduce, *c_, factor_);
+    return how ? std::optional(Site{reduce, factor_, *how}) : std::nullopt;
+  }
+  RewriteSketch sketch(const Site &site) const;
+  void apply(const Site &site);
+
+private:
+  AffineMap extentsOf(Value tensor, unsigned last) const;
+  Value makeCopy(Value tensor, unsigned last);
+  /// From the tensor's order of dims to the copy's.
+  template <typename T> static void toCopy(SmallVectorImpl<T> &list, unsigned last) {
+    std::rotate(list.begin() + last, list.begin() + last + 1, list.end());
+  }
+
+  const Repacking &of_;
+  FactorLayout layout_{of_};
+  const Contraction *c_ = nullptr;
+  Value factor_;
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> copies_; ///< of a tensor, with a dim last
+};
+
 class Repacker {
 public:
   Repacker(KernelOp kernel, const CopyPolicy &policy) : of_(kernel, policy) {}
 
-  void run() {
+  LogicalResult run() {
     llvm::DenseSet<Operation *> inSets;
     for (ChainSet &set : findChainSets(of_.kernel, of_.target, of_.facts))
       for (SetReader &reader : set.readers)
@@ -38,23 +109,30 @@ public:
           walkForwards(reduce, k);
         if (inSets.contains(reduce) || findChain(reduce, of_.target, of_.facts))
           continue; // what it takes from registers never is in memory
-        if (auto a = findComputedFactor(of_, reduce, *c, c->a, c->m, c->aUnsigned))
-          materialize(of_, reduce, *a);
-        if (auto b = findComputedFactor(of_, reduce, *c, c->b, c->n, c->bUnsigned))
-          materialize(of_, reduce, *b);
+        for (bool isSecond : {false, true}) {
+          FactorWriter writer(of_, *c, isSecond);
+          if (failed(rewriteAt(of_.kernel, reduce, writer)))
+            return failure();
+        }
       }
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findGeneralContraction(reduce); c && isWorthCopies(reduce, *c)) {
-        repack(reduce, *c, c->a);
-        repack(reduce, *c, c->b);
+        copier_.setProduct(*c);
+        for (Value factor : {c->a, c->b}) {
+          copier_.setFactor(factor);
+          if (failed(rewriteAt(of_.kernel, reduce, copier_)))
+            return failure();
+        }
       }
+    return success();
   }
 
 private:
   /// Whether the product goes to the unit that tensor copies feed, or to CUDA cores whose slots asynchronous copies fill, and
   /// is long enough that a pass over its operands before it is paid back.
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
-    bool cores = layout_.isOnCores(c);
+    const FactorLayout &layout = copier_.layout();
+    bool cores = layout.isOnCores(c);
     if (!cores && !(of_.target.wgmma && findWarpgroupType(c)))
       return false;
     std::optional<double> work = of_.workOf(reduce, c);
@@ -63,10 +141,10 @@ private:
     double copied = 0;
     bool rows = false; // copied because of how they begin
     for (Value factor : {c.a, c.b})
-      if (layout_.find(reduce, c, factor)) {
+      if (layout.find(reduce, c, factor)) {
         Value tensor = findOperandRead(factor).getTensor();
         copied += of_.elementsOf(tensor);
-        rows |= !layout_.isAligned(tensor);
+        rows |= !layout.isAligned(tensor);
       }
     const LeastWork &least = cores ? of_.policy.cores : rows ? of_.policy.rows : of_.policy.copies;
     return copied && least.isMet(*work, copied);
@@ -111,86 +189,103 @@ private:
     }
   }
 
-  /// factor = T[map]  →  P[i.., j] = T[..] if j < rows' length else 0;  factor = P[map']
-  void repack(ReduceOp reduce, const Contraction &c, Value factor) {
-    std::optional<FactorCopy> how = layout_.find(reduce, c, factor);
-    if (!how)
-      return;
-    ReadOp read = findOperandRead(factor);
-    Value tensor = read.getTensor();
-    unsigned rank = read.getTensor().getType().getRank();
-    Value &copy = copies_[{tensor, how->last}];
-    if (!copy) {
-      copy = makeCopy(tensor, how->last);
-      if (how->last + 1 == rank)
-        emitRemark(reduce.getLoc()) << "the rows of '" << of_.nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
-                                    << " bytes: it is copied into an aligned workspace first";
-      else if (layout_.isOnCores(c))
-        emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor)
-                                    << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
-                                    << "of columns: it is transposed into a workspace first";
-      else
-        emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
-                                    << read.getResult().getType() << " should run along: it is transposed into a workspace first";
-    }
-    SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
-    toCopy(subscripts, how->last);
-    AffineMap map = read.getMapOrIdentity();
-    read.setMapAttr(AffineMapAttr::get(AffineMap::get(map.getNumDims(), map.getNumSymbols(), subscripts, map.getContext())));
-    read.getTensorMutable().assign(copy);
-  }
-
-  /// From the tensor's order of dims to the copy's.
-  template <typename T> static void toCopy(SmallVectorImpl<T> &list, unsigned last) {
-    std::rotate(list.begin() + last, list.begin() + last + 1, list.end());
-  }
-
-  Value makeCopy(Value tensor, unsigned last) {
-    OpBuilder b(of_.kernel.getContext());
-    if (Operation *def = tensor.getDefiningOp())
-      b.setInsertionPointAfter(def);
-    else
-      b.setInsertionPointToStart(&of_.kernel.getBlock());
-    Location loc = tensor.getLoc();
-    auto type = cast<RankedTensorType>(tensor.getType());
-    int64_t rank = type.getRank(), bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-    AffineMap shape = getTensorShape(tensor);
-    // Rows that are shorter than an L2 line share it evenly.
-    int64_t most = knownMax(shape.getResult(last), of_.facts), rowBytes = of_.target.costs->copies.workspaceRowBytes;
-    if (most > 0)
-      rowBytes =
-          std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(std::min<int64_t>(most, of_.target.costs->copies.workspaceRowBytes) * bytes)),
-                              kRowBytes, of_.target.costs->copies.workspaceRowBytes);
-    int64_t perRow = rowBytes / bytes;
-    SmallVector<AffineExpr> extents(shape.getResults());
-    SmallVector<std::string> names;
-    for (int64_t d = 0; d < rank; ++d)
-      names.push_back("d" + std::to_string(d));
-    toCopy(extents, last);
-    toCopy(names, last);
-    extents.back() = of_.roundUp(extents.back(), perRow);
-    SmallVector<StringRef> indices(names.begin(), names.end());
-    auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
-    auto copy = ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices),
-                                  AffineMap::get(0, shape.getNumSymbols(), extents, b.getContext()), IntegerSetAttr(), Value(),
-                                  AffineMapAttr(), AffineMapAttr(), b.getStringAttr(of_.nameOf(tensor) + "_rows"), false);
-    Block &body = copy.getBody().emplaceBlock();
-    for (int64_t d = 0; d < rank; ++d)
-      body.addArgument(b.getIndexType(), loc);
-    b.setInsertionPointToStart(&body);
-    SmallVector<Value> point(body.getArguments().begin(), body.getArguments().end());
-    std::rotate(point.begin() + last, point.end() - 1, point.end());
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-    Value element = ReadOp::create(b, loc, type.getElementType(), tensor, point, AffineMapAttr(),
-                                   BoundsModeAttr::get(b.getContext(), BoundsMode::Pad), zero);
-    YieldOp::create(b, loc, element, Value());
-    return copy.getResult();
-  }
-
   Repacking of_;
-  FactorLayout layout_{of_};
-  llvm::DenseMap<std::pair<Value, unsigned>, Value> copies_; ///< of a tensor, with a dim last
+  FactorCopier copier_{of_};
 };
+
+RewriteSketch FactorCopier::sketch(const Site &site) const {
+  ReduceOp reduce = site.reduce;
+  ReadOp read = findOperandRead(site.factor);
+  TensorSketch from = sketchTensor(read.getTensor()), copy{extentsOf(read.getTensor(), site.how.last), from.element};
+  RewriteSketch s;
+  StatementSketch own = s.sketchOf(reduce);
+  own.loads = s.loadsIn({&reduce.getBody()}, {read});
+  Value known = copies_.lookup({read.getTensor(), site.how.last});
+  if (!known)
+    s.make({ComputeOp::getOperationName(), copy.shape, unsigned(copy.shape.getNumResults()), {from}, {copy}});
+  bool isRead = false; // by its other factor
+  reduce->walk([&](ReadOp other) { isRead |= known && other.getTensor() == known; });
+  if (!isRead)
+    own.loads.push_back(copy);
+  s.drop(reduce);
+  s.make(own);
+  return s;
+}
+
+/// factor = T[map]  →  P[i.., j] = T[..] if j < rows' length else 0;  factor = P[map']
+void FactorCopier::apply(const Site &site) {
+  ReduceOp reduce = site.reduce;
+  const unsigned last = site.how.last;
+  ReadOp read = findOperandRead(site.factor);
+  Value tensor = read.getTensor();
+  unsigned rank = read.getTensor().getType().getRank();
+  Value &copy = copies_[{tensor, last}];
+  if (!copy) {
+    copy = makeCopy(tensor, last);
+    if (last + 1 == rank)
+      emitRemark(reduce.getLoc()) << "the rows of '" << of_.nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
+                                  << " bytes: it is copied into an aligned workspace first";
+    else if (layout_.isOnCores(*c_))
+      emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor)
+                                  << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
+                                  << "of columns: it is transposed into a workspace first";
+    else
+      emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
+                                  << read.getResult().getType() << " should run along: it is transposed into a workspace first";
+  }
+  SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
+  toCopy(subscripts, last);
+  AffineMap map = read.getMapOrIdentity();
+  read.setMapAttr(AffineMapAttr::get(AffineMap::get(map.getNumDims(), map.getNumSymbols(), subscripts, map.getContext())));
+  read.getTensorMutable().assign(copy);
+}
+
+/// Of the copy, and of the domain that it is written over.
+AffineMap FactorCopier::extentsOf(Value tensor, unsigned last) const {
+  int64_t bytes = std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
+  AffineMap shape = getTensorShape(tensor);
+  // Rows that are shorter than an L2 line share it evenly.
+  int64_t most = knownMax(shape.getResult(last), of_.facts), rowBytes = of_.target.costs->copies.workspaceRowBytes;
+  if (most > 0)
+    rowBytes =
+        std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(std::min<int64_t>(most, of_.target.costs->copies.workspaceRowBytes) * bytes)),
+                            kRowBytes, of_.target.costs->copies.workspaceRowBytes);
+  SmallVector<AffineExpr> extents(shape.getResults());
+  toCopy(extents, last);
+  extents.back() = of_.roundUp(extents.back(), rowBytes / bytes);
+  return AffineMap::get(0, shape.getNumSymbols(), extents, tensor.getContext());
+}
+
+Value FactorCopier::makeCopy(Value tensor, unsigned last) {
+  KernelOp kernel = of_.kernel;
+  OpBuilder b(kernel.getContext());
+  if (Operation *def = tensor.getDefiningOp())
+    b.setInsertionPointAfter(def);
+  else
+    b.setInsertionPointToStart(&kernel.getBlock());
+  Location loc = tensor.getLoc();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t rank = type.getRank();
+  SmallVector<std::string> names;
+  for (int64_t d = 0; d < rank; ++d)
+    names.push_back("d" + std::to_string(d));
+  toCopy(names, last);
+  SmallVector<StringRef> indices(names.begin(), names.end());
+  auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
+  auto copy = ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices), extentsOf(tensor, last), IntegerSetAttr(), Value(),
+                                AffineMapAttr(), AffineMapAttr(), b.getStringAttr(of_.nameOf(tensor) + "_rows"), false);
+  Block &body = copy.getBody().emplaceBlock();
+  for (int64_t d = 0; d < rank; ++d)
+    body.addArgument(b.getIndexType(), loc);
+  b.setInsertionPointToStart(&body);
+  SmallVector<Value> point(body.getArguments().begin(), body.getArguments().end());
+  std::rotate(point.begin() + last, point.end() - 1, point.end());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+  Value element = ReadOp::create(b, loc, type.getElementType(), tensor, point, AffineMapAttr(),
+                                 BoundsModeAttr::get(b.getContext(), BoundsMode::Pad), zero);
+  YieldOp::create(b, loc, element, Value());
+  return copy.getResult();
+}
 
 struct TeRepackPass : impl::TeRepackBase<TeRepackPass> {
   using Base::Base;
@@ -199,8 +294,8 @@ struct TeRepackPass : impl::TeRepackBase<TeRepackPass> {
         getCopyPolicy(getOperation(), target, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax), work, reuse);
     if (failed(policy))
       return signalPassFailure();
-    if (*policy)
-      Repacker(getOperation(), **policy).run();
+    if (*policy && failed(Repacker(getOperation(), **policy).run()))
+      signalPassFailure();
   }
 };
 

@@ -13,6 +13,7 @@
 #include "passes/index/LinearRead.h"
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/Rewrite.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
 #include "support/TargetCosts.h"
@@ -42,6 +43,8 @@ struct Windows {
   int64_t step;                                      ///< b
   int64_t padded;                                    ///< elements from one s (c's whole range) to the next
   AffineExpr span;                                   ///< of a * q apart: so many positions along x
+
+  bool isMerged(unsigned d) const { return d == taps || (channels && d == *channels); }
 };
 
 class Merger {
@@ -49,31 +52,43 @@ public:
   Merger(KernelOp kernel, const CopyPolicy &policy)
       : kernel_(kernel), target_(*policy.target), least_(policy.copies), facts_(policy.facts()) {}
 
-  void run() {
-    for (ReduceOp reduce : llvm::to_vector(kernel_.getBlock().getOps<ReduceOp>())) {
-      std::optional<Contraction> c = findContraction(reduce);
-      if (!c || !target_.wgmma || !findWarpgroupType(*c) || reduce.getCondition() || c->where)
-        continue;
-      std::optional<Windows> w = findWindows(reduce, *c, c->a, c->b);
-      if (!w)
-        w = findWindows(reduce, *c, c->b, c->a);
-      if (w && isWorthCopies(reduce, *w))
-        merge(reduce, *w);
-    }
+  struct Site {
+    ReduceOp reduce;
+    Windows windows;
+  };
+  StringRef name() const { return "te-windows"; }
+
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    std::optional<Contraction> c = reduce ? findContraction(reduce) : std::nullopt;
+    if (!c || !target_.wgmma || !findWarpgroupType(*c) || reduce.getCondition() || c->where)
+      return std::optional<Site>();
+    std::optional<Windows> w = findWindows(reduce, *c, c->a, c->b);
+    if (!w)
+      w = findWindows(reduce, *c, c->b, c->a);
+    return w && isWorthCopies(reduce, *w) ? std::optional(Site{reduce, *w}) : std::nullopt;
   }
+  RewriteSketch sketch(const Site &site) const;
+  void apply(const Site &site);
 
 private:
+  /// How an operand is copied, and read again.
+  struct Copy {
+    SmallVector<AffineExpr> extents;    ///< of the copy's domain
+    SmallVector<AffineExpr> map;        ///< what it reads
+    SmallVector<AffineExpr> subscripts; ///< of the copy, over the reduction's old dims
+  };
   std::optional<Windows> findWindows(ReduceOp reduce, const Contraction &c, Value xFactor, Value fFactor);
   bool isWorthCopies(ReduceOp reduce, const Windows &w);
-  void merge(ReduceOp reduce, Windows w);
-  ComputeOp copyWindows(ReduceOp reduce, const Windows &w, SmallVectorImpl<AffineExpr> &subscripts);
-  ComputeOp copyTaps(ReduceOp reduce, const Windows &w, SmallVectorImpl<AffineExpr> &subscripts);
-  ComputeOp makeCopy(ReduceOp reduce, ReadOp read, ArrayRef<AffineExpr> extents, ArrayRef<AffineExpr> map, AffineExpr width,
-                     const Windows &w, bool isTaps);
+  Copy copyOfWindows(ReduceOp reduce, const Windows &w) const;
+  Copy copyOfTaps(ReduceOp reduce, const Windows &w) const;
+  SmallVector<AffineExpr> shapeOf(const Copy &copy, ReadOp read) const;
+  ComputeOp makeCopy(ReduceOp reduce, ReadOp read, const Copy &copy, const Windows &w, bool isTaps);
+  static SmallVector<AffineExpr> extentsOf(ReduceOp reduce, const Windows &w);
 
-  AffineExpr extentOf(ReduceOp reduce, unsigned d) { return reduce.getExtents().getResult(d); }
+  static AffineExpr extentOf(ReduceOp reduce, unsigned d) { return reduce.getExtents().getResult(d); }
   /// The least and the greatest value of a subscript.
-  std::pair<AffineExpr, AffineExpr> rangeOf(ReduceOp reduce, const LinearRead &read, unsigned subscript);
+  static std::pair<AffineExpr, AffineExpr> rangeOf(ReduceOp reduce, const LinearRead &read, unsigned subscript);
   std::string nameOf(Value tensor) {
     if (auto arg = dyn_cast<BlockArgument>(tensor))
       return cast<StringAttr>(kernel_.getArgNames()[arg.getArgNumber()]).str();
@@ -185,9 +200,11 @@ bool Merger::isWorthCopies(ReduceOp reduce, const Windows &w) {
 }
 
 /// x[.., a * q + b * s + rest, .., c]  as  P[.., (a * q + s') * padded + c], zero where x or c has nothing
-ComputeOp Merger::copyWindows(ReduceOp reduce, const Windows &w, SmallVectorImpl<AffineExpr> &subscripts) {
+Merger::Copy Merger::copyOfWindows(ReduceOp reduce, const Windows &w) const {
   MLIRContext *context = reduce.getContext();
-  SmallVector<AffineExpr> extents, map(w.x.coefficients.size());
+  Copy copy;
+  auto &[extents, map, subscripts] = copy;
+  map.resize(w.x.coefficients.size());
   auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };
   auto linear = [&](unsigned r, AffineExpr e, llvm::function_ref<bool(unsigned)> counts) {
     for (auto [d, coefficient] : llvm::enumerate(w.x.coefficients[r]))
@@ -221,13 +238,15 @@ ComputeOp Merger::copyWindows(ReduceOp reduce, const Windows &w, SmallVectorImpl
   extents.push_back((high - low + 1) * w.padded);
   AffineExpr start = linear(w.tapSubscript, getAffineConstantExpr(0, context), [&](unsigned d) { return d != w.taps; });
   subscripts.push_back(start * w.padded);
-  return makeCopy(reduce, w.x.read, extents, map, extents.back(), w, false);
+  return copy;
 }
 
 /// f[.., s, .., c]  as  G[.., s' * padded + c], zero between the steps of s and beyond c
-ComputeOp Merger::copyTaps(ReduceOp reduce, const Windows &w, SmallVectorImpl<AffineExpr> &subscripts) {
+Merger::Copy Merger::copyOfTaps(ReduceOp reduce, const Windows &w) const {
   MLIRContext *context = reduce.getContext();
-  SmallVector<AffineExpr> extents, map(w.f.coefficients.size());
+  Copy copy;
+  auto &[extents, map, subscripts] = copy;
+  map.resize(w.f.coefficients.size());
   auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };
   AffineExpr channelRest;
   for (unsigned r = 0; r < w.f.coefficients.size(); ++r) {
@@ -251,20 +270,26 @@ ComputeOp Merger::copyTaps(ReduceOp reduce, const Windows &w, SmallVectorImpl<Af
   if (w.channels)
     map[w.fChannelSubscript] = channelRest + run % w.padded;
   extents.push_back(w.span * w.padded);
-  return makeCopy(reduce, w.f.read, extents, map, extents.back(), w, true);
+  return copy;
 }
 
-ComputeOp Merger::makeCopy(ReduceOp reduce, ReadOp read, ArrayRef<AffineExpr> extents, ArrayRef<AffineExpr> map, AffineExpr width,
-                           const Windows &w, bool isTaps) {
+/// Rows of a copy begin where tensor copies find them.
+SmallVector<AffineExpr> Merger::shapeOf(const Copy &copy, ReadOp read) const {
+  int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / ReadOp(read).getResult().getType().getIntOrFloatBitWidth();
+  SmallVector<AffineExpr> shape(copy.extents);
+  shape.back() = shape.back().ceilDiv(perRow) * perRow;
+  return shape;
+}
+
+ComputeOp Merger::makeCopy(ReduceOp reduce, ReadOp read, const Copy &how, const Windows &w, bool isTaps) {
+  ArrayRef<AffineExpr> extents = how.extents, map = how.map;
   OpBuilder b(reduce);
   Location loc = reduce.getLoc();
   MLIRContext *context = b.getContext();
   unsigned symbols = reduce.getExtents().getNumSymbols();
   auto mapOf = [&](unsigned dims, ArrayRef<AffineExpr> e) { return simplifyAffineMap(AffineMap::get(dims, symbols, e, context)); };
   Type element = read.getResult().getType();
-  int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth();
-  SmallVector<AffineExpr> shape(extents);
-  shape.back() = width.ceilDiv(perRow) * perRow;
+  SmallVector<AffineExpr> shape = shapeOf(how, read);
   SmallVector<std::string> names;
   for (size_t d = 0; d < extents.size(); ++d)
     names.push_back(d + 1 < extents.size() ? "d" + std::to_string(d) : "run");
@@ -300,30 +325,57 @@ ComputeOp Merger::makeCopy(ReduceOp reduce, ReadOp read, ArrayRef<AffineExpr> ex
   return copy;
 }
 
+/// Of the reduction, with what is merged as its last index.
+SmallVector<AffineExpr> Merger::extentsOf(ReduceOp reduce, const Windows &w) {
+  SmallVector<AffineExpr> extents;
+  for (unsigned d = 0; d < reduce.getNumDims(); ++d)
+    if (!w.isMerged(d))
+      extents.push_back(extentOf(reduce, d));
+  extents.push_back(w.span * w.padded);
+  return extents;
+}
+
+RewriteSketch Merger::sketch(const Site &site) const {
+  ReduceOp reduce = site.reduce;
+  const Windows &w = site.windows;
+  RewriteSketch s;
+  auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, reduce.getContext()); };
+  StatementSketch own = s.sketchOf(reduce);
+  own.loads = s.loadsIn({&reduce.getBody()}, {w.x.read, w.f.read});
+  for (auto [copy, read] : {std::pair(copyOfWindows(reduce, w), w.x.read), std::pair(copyOfTaps(reduce, w), w.f.read)}) {
+    TensorSketch from = sketchTensor(ReadOp(read).getTensor()), to{mapOf(shapeOf(copy, read)), from.element};
+    s.make({ComputeOp::getOperationName(), mapOf(copy.extents), unsigned(copy.extents.size()), {from}, {to}});
+    own.loads.push_back(to);
+  }
+  s.drop(reduce);
+  own.extents = mapOf(extentsOf(reduce, w));
+  s.make(own);
+  return s;
+}
+
 /// Σ_{.., s, .., c} x[..] · f[..]  →  Σ_{.., run} P[.., start + run] · G[.., run]
-void Merger::merge(ReduceOp reduce, Windows w) {
-  SmallVector<AffineExpr> xSubscripts, fSubscripts; // over the old dims
-  ComputeOp x = copyWindows(reduce, w, xSubscripts), f = copyTaps(reduce, w, fSubscripts);
+void Merger::apply(const Site &site) {
+  ReduceOp reduce = site.reduce;
+  const Windows &w = site.windows;
+  Copy windows = copyOfWindows(reduce, w), taps = copyOfTaps(reduce, w);
+  ComputeOp x = makeCopy(reduce, w.x.read, windows, w, false), f = makeCopy(reduce, w.f.read, taps, w, true);
   OpBuilder b(reduce);
   Location loc = reduce.getLoc();
   MLIRContext *context = b.getContext();
   unsigned symbols = reduce.getExtents().getNumSymbols();
-  auto isMerged = [&](unsigned d) { return d == w.taps || (w.channels && d == *w.channels); };
   SmallVector<Attribute> indices;
-  SmallVector<AffineExpr> extents, toNew(reduce.getNumDims(), getAffineConstantExpr(0, context));
+  SmallVector<AffineExpr> extents = extentsOf(reduce, w), toNew(reduce.getNumDims(), getAffineConstantExpr(0, context));
   SmallVector<std::string> merged;
   for (unsigned d = 0; d < reduce.getNumDims(); ++d) {
-    if (isMerged(d)) {
+    if (w.isMerged(d)) {
       merged.push_back(cast<StringAttr>(reduce.getIndices()[d]).getValue().str());
       continue;
     }
-    toNew[d] = getAffineDimExpr(extents.size(), context);
+    toNew[d] = getAffineDimExpr(indices.size(), context);
     indices.push_back(reduce.getIndices()[d]);
-    extents.push_back(extentOf(reduce, d));
   }
-  AffineExpr run = getAffineDimExpr(extents.size(), context);
+  AffineExpr run = getAffineDimExpr(indices.size(), context);
   indices.push_back(b.getStringAttr(llvm::join(merged, "_")));
-  extents.push_back(w.span * w.padded);
   auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices),
                                reduce.getNumParallel(), simplifyAffineMap(AffineMap::get(0, symbols, extents, context)), IntegerSetAttr(),
                                Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
@@ -350,13 +402,13 @@ void Merger::merge(ReduceOp reduce, Windows w) {
   };
   for (Operation &op : reduce.getBlock()) {
     if (&op == w.x.read)
-      mapping.map(op.getResult(0), readAt(x, xSubscripts, false));
+      mapping.map(op.getResult(0), readAt(x, windows.subscripts, false));
     else if (&op == w.f.read)
-      mapping.map(op.getResult(0), readAt(f, fSubscripts, true));
+      mapping.map(op.getResult(0), readAt(f, taps.subscripts, true));
     else
       b.clone(op, mapping);
   }
-  emitRemark(loc) << "rows of '" << nameOf(w.x.read.getTensor()) << "' along a summed index are shorter than "
+  emitRemark(loc) << "rows of '" << nameOf(ReadOp(w.x.read).getTensor()) << "' along a summed index are shorter than "
                   << target_.costs->copies.longRowBytes << " bytes: it is copied, padded, so that windows along "
                   << llvm::join(merged, " and ") << " are rows of tensor copies";
   reduce.getResult().replaceAllUsesWith(made.getResult());
@@ -370,8 +422,8 @@ struct TeWindowsPass : impl::TeWindowsBase<TeWindowsPass> {
         getCopyPolicy(getOperation(), target, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax), work, reuse);
     if (failed(policy))
       return signalPassFailure();
-    if (*policy)
-      Merger(getOperation(), **policy).run();
+    if (*policy && failed(rewriteEach(getOperation(), Merger(getOperation(), **policy))))
+      signalPassFailure();
   }
 };
 

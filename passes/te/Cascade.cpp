@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/te/Digits.h"
 #include "passes/te/Parts.h"
 
 using namespace mlir;
@@ -64,25 +65,30 @@ void addIndices(Block &block, unsigned n, OpBuilder &b, Location loc) {
 
 } // namespace
 
-CascadeOp convertArgReduction(ReduceOp reduce) {
-  Combiner key;
-  Value term = reduce.getYield().getValues()[0];
+/// What reduces the keys of an arg reduction, NaN as that does; nothing where no combiner does.
+static std::optional<Combiner> combinerOfKeys(ReduceOp reduce) {
   switch (reduce.getKind()) {
-  case Combiner::ArgMax: key = Combiner::Max; break;
-  case Combiner::ArgMaxU: key = Combiner::MaxU; break;
-  case Combiner::ArgMinU: key = Combiner::MinU; break;
-  case Combiner::ArgMin:
-    if (isa<FloatType>(term.getType()))
-      return {}; // a minimum propagates NaN, an argmin avoids it
-    key = Combiner::Min;
-    break;
-  default: return {};
+  case Combiner::ArgMax: return Combiner::Max;
+  case Combiner::ArgMaxU: return Combiner::MaxU;
+  case Combiner::ArgMinU: return Combiner::MinU;
+  case Combiner::ArgMin: // a minimum propagates NaN, an argmin avoids it
+    return isa<FloatType>(reduce.getYield().getValues()[0].getType()) ? std::nullopt : std::optional(Combiner::Min);
+  default: return std::nullopt;
   }
+}
+
+bool isConvertible(ReduceOp reduce) { return combinerOfKeys(reduce).has_value(); }
+
+CascadeOp convertArgReduction(ReduceOp reduce) {
+  std::optional<Combiner> key = combinerOfKeys(reduce);
+  if (!key)
+    return {};
+  Value term = reduce.getYield().getValues()[0];
   OpBuilder b(reduce);
   Location loc = reduce.getLoc();
   unsigned dims = reduce.getNumDims(), parallel = reduce.getNumParallel();
   Type i64 = b.getI64Type();
-  StringRef kinds[] = {stringifyCombiner(key), "min"};
+  StringRef kinds[] = {stringifyCombiner(*key), "min"};
   Type results[] = {tensorOf(parallel, term.getType()), reduce.getResult().getType()};
   auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel, ArrayAttr(), reduce.getExtents(),
                                 reduce.getConditionAttr(), reduce.getNameAttr());
@@ -248,6 +254,34 @@ void splitCascade(CascadeOp op, int64_t chunk, bool isShorter) {
   CascadeOp whole = joinParts(b, op, domains, parts);
   op.replaceAllUsesWith(whole.getResults());
   op.erase();
+}
+
+void sketchSplitCascade(RewriteSketch &sketch, Operation *op, int64_t chunk, bool isShorter) {
+  const StatementSketch own = sketch.sketchOf(op);
+  auto cascade = dyn_cast<CascadeOp>(op);
+  auto reduce = dyn_cast<ReduceOp>(op);
+  AffineMap extents = getExtents(op);
+  const Digits digits = digitsOfParts(extents.getResult(own.parallel), chunk, isShorter);
+  AffineMap inner = splitExtents(extents, own.parallel, digits), outer = takeExtents(inner, own.parallel + 1);
+  SmallVector<TensorSketch> parts, wholes(own.stores), merged;
+  if (reduce) { // keys and positions
+    Type key = reduce.getYield().getValues()[0].getType();
+    parts = {{outer, key}, {outer, own.stores[0].element}};
+    AffineMap results = takeExtents(extents, own.parallel);
+    wholes = {{results, key}, {results, own.stores[0].element}};
+  } else {
+    for (unsigned k = 0; k < cascade.getNumComponents(); ++k) {
+      SmallVector<AffineExpr> shape = llvm::map_to_vector(sortedDims(cascade, k), [&](unsigned d) { return extents.getResult(d); });
+      shape.push_back(digits.highExtent);
+      parts.push_back({AffineMap::get(0, extents.getNumSymbols(), shape, op->getContext()), cascade.getComponentType(k)});
+    }
+    merged = sketch.loadsIn({&cascade.getRescale(), &cascade.getFinalize()});
+  }
+  merged.append(parts);
+  SmallVector<TensorSketch> loads = cascade ? sketch.loadsIn({&cascade.getElement(), &cascade.getRescale()}) : own.loads;
+  sketch.drop(op);
+  sketch.make({CascadeOp::getOperationName(), inner, own.parallel + 1, loads, parts});
+  sketch.make({CascadeOp::getOperationName(), outer, own.parallel, merged, wholes});
 }
 
 } // namespace kernelc::te

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/plan/Rewrite.h"
 
 namespace kernelc::te {
 
@@ -18,5 +19,9 @@ CascadeOp convertArgReduction(ReduceOp reduce);
 /// cascade that merges them by the rescale region. Unless `chunk` divides the extent, the last part `isShorter`: it ends
 /// where the extent does.
 void splitCascade(CascadeOp cascade, int64_t chunk, bool isShorter);
+/// The same as a part of a rewrite; of an arg reduction, after convertArgReduction, which must not refuse it.
+void sketchSplitCascade(RewriteSketch &sketch, mlir::Operation *cascade, int64_t chunk, bool isShorter);
+/// Whether convertArgReduction takes `reduce`.
+bool isConvertible(ReduceOp reduce);
 
 } // namespace kernelc::te

@@ -51,19 +51,16 @@ Domain splitDomain(Operation *op, unsigned dim, const Digits &digits) {
   AffineMap before = getExtents(op);
   unsigned dims = before.getNumResults(), symbols = before.getNumSymbols();
   Domain out;
-  SmallVector<AffineExpr> extents;
   for (unsigned d = 0; d < dims; ++d) {
     auto name = cast<StringAttr>(getIndices(op)[d]);
     if (d != dim) {
       out.names.push_back(name);
-      extents.push_back(before.getResult(d));
       continue;
     }
     out.names.push_back(b.getStringAttr(name.getValue() + digits.high));
     out.names.push_back(b.getStringAttr(name.getValue() + digits.low));
-    extents.append({digits.highExtent, digits.radix});
   }
-  out.extents = AffineMap::get(0, symbols, extents, b.getContext());
+  out.extents = splitExtents(before, dim, digits);
   if (std::optional<IntegerSet> set = getCondition(op)) {
     SmallVector<AffineExpr> constraints;
     for (AffineExpr e : set->getConstraints())
@@ -299,6 +296,22 @@ std::optional<std::pair<AffineExpr, AffineExpr>> findDigits(ReadOp read, unsigne
   return std::nullopt;
 }
 
+Digits digitsOfParts(AffineExpr extent, int64_t chunk, bool isShorter) {
+  AffineExpr radix = getAffineConstantExpr(chunk, extent.getContext());
+  return {radix, isShorter ? extent.ceilDiv(radix) : extent.floorDiv(radix), "_part", "", isShorter};
+}
+
+AffineMap takeExtents(AffineMap extents, unsigned count) {
+  return AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(count), extents.getContext());
+}
+
+AffineMap splitExtents(AffineMap extents, unsigned dim, const Digits &digits) {
+  SmallVector<AffineExpr> split(extents.getResults());
+  split[dim] = digits.radix;
+  split.insert(split.begin() + dim, digits.highExtent);
+  return AffineMap::get(0, extents.getNumSymbols(), split, extents.getContext());
+}
+
 ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits) {
   OpBuilder b(r);
   Domain domain = splitDomain(r, dim, digits);
@@ -346,11 +359,17 @@ bool canSplitParallelDim(Operation *op, unsigned dim, bool endsEarly) {
   });
 }
 
+/// Whether the result keeps its shape, as that of a te.compute can.
+static bool canKeepShape(Operation *op) {
+  auto compute = dyn_cast<ComputeOp>(op);
+  return compute && (isReturned(compute.getResult()) || compute.getOutMap());
+}
+
 Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
   OpBuilder b(op);
   Location loc = op->getLoc();
   Domain domain = splitDomain(op, dim, digits);
-  bool returned = isReturned(op->getResult(0)), keepsShape = false; // as a te.compute can
+  bool returned = isReturned(op->getResult(0)), keepsShape = canKeepShape(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto wider = RankedTensorType::get(SmallVector<int64_t>(type.getRank() + 1, ShapedType::kDynamic), type.getElementType());
   Value result;
@@ -364,7 +383,6 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
     auto compute = cast<ComputeOp>(op);
     unsigned parallel = domain.names.size(), symbols = domain.extents.getNumSymbols();
     AffineMapAttr outMap, shape;
-    keepsShape = returned || compute.getOutMap();
     if (keepsShape) {
       SmallVector<AffineExpr> out;
       for (AffineExpr e : compute.getOutMapOrIdentity().getResults())
@@ -388,6 +406,23 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
     redirectReads(op->getResult(0), result, dim, digits.radix);
   op->erase();
   return result.getDefiningOp();
+}
+
+void sketchSplitParallelDim(RewriteSketch &sketch, Operation *op, unsigned dim, const Digits &digits) {
+  Value result = op->getResult(0);
+  StatementSketch made = sketch.sketchOf(op);
+  made.extents = splitExtents(getExtents(op), dim, digits);
+  ++made.parallel;
+  sketch.drop(op);
+  if (!canKeepShape(op)) {
+    TensorSketch before = made.stores[0], &after = made.stores[0];
+    after.shape = takeExtents(made.extents, made.parallel);
+    if (isReturned(result)) // written back, from where all others read it
+      sketch.make({ComputeOp::getOperationName(), after.shape, made.parallel, {after}, {before}});
+    else
+      sketch.replace(result, {after});
+  }
+  sketch.make(std::move(made));
 }
 
 } // namespace kernelc::te

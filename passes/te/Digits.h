@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/plan/Rewrite.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -37,6 +38,14 @@ mlir::AffineExpr splitDim(mlir::AffineExpr e, unsigned dim, mlir::AffineExpr hig
 /// that ends at `radix`; nothing for other subscripts.
 std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> findDigits(ReadOp read, unsigned position, mlir::AffineExpr radix);
 
+/// An index of this extent in parts of `chunk`: as many as there are, unless the last one `isShorter` and counts, too.
+Digits digitsOfParts(mlir::AffineExpr extent, int64_t chunk, bool isShorter);
+
+/// The first `count` of `extents`.
+mlir::AffineMap takeExtents(mlir::AffineMap extents, unsigned count);
+/// `extents` with two digits in place of `dim`.
+mlir::AffineMap splitExtents(mlir::AffineMap extents, unsigned dim, const Digits &digits);
+
 /// Replaces `r` by the reduction over two digits in place of its reduced dim.
 ReduceOp splitReducedDim(ReduceOp r, unsigned dim, const Digits &digits);
 
@@ -50,5 +59,7 @@ bool canSplitParallelDim(mlir::Operation *op, unsigned dim, bool endsEarly = fal
 /// that is returned keeps its shape: a te.compute with an `out_map` writes it. Returns what
 /// stands in place of `op`.
 mlir::Operation *splitParallelDim(mlir::Operation *op, unsigned dim, const Digits &digits);
+/// The same as a part of a rewrite.
+void sketchSplitParallelDim(RewriteSketch &sketch, mlir::Operation *op, unsigned dim, const Digits &digits);
 
 } // namespace kernelc::te

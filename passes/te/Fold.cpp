@@ -2,8 +2,10 @@
 #include "passes/te/Fold.h"
 
 #include "ir/te/Hints.h"
+#include "ir/te/TeShape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/Digits.h"
 #include "passes/te/Parts.h"
 
 using namespace mlir;
@@ -76,6 +78,20 @@ void splitFold(FoldOp op, int64_t chunk, bool isShorter) {
     from.replaceAllUsesWith(to);
   }
   op.erase();
+}
+
+void sketchSplitFold(RewriteSketch &sketch, FoldOp op, int64_t chunk, bool isShorter) {
+  const StatementSketch own = sketch.sketchOf(op);
+  const Digits digits = digitsOfParts(op.getExtents().getResult(own.parallel), chunk, isShorter);
+  AffineMap inner = splitExtents(op.getExtents(), own.parallel, digits), states = takeExtents(inner, own.parallel + 1);
+  SmallVector<TensorSketch> parts;
+  for (unsigned k = 0; k < op.getNumComponents(); ++k)
+    parts.push_back({states, op.getComponentType(k)});
+  SmallVector<TensorSketch> merged = sketch.loadsIn({&op.getCombine()});
+  merged.append(parts);
+  sketch.drop(op);
+  sketch.make({own.kind, inner, own.parallel + 1, own.loads, parts});
+  sketch.make({own.kind, states, own.parallel, merged, own.stores});
 }
 
 } // namespace kernelc::te

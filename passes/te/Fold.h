@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/plan/Rewrite.h"
 
 namespace kernelc::te {
 
@@ -10,5 +11,7 @@ namespace kernelc::te {
 /// all components as results, and a fold of them in their order. `fold` is a monoid and no scan. Unless `chunk` divides the
 /// extent, the last part `isShorter`.
 void splitFold(FoldOp fold, int64_t chunk, bool isShorter);
+/// The same as a part of a rewrite.
+void sketchSplitFold(RewriteSketch &sketch, FoldOp fold, int64_t chunk, bool isShorter);
 
 } // namespace kernelc::te

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/plan/Rewrite.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace kernelc::te {
@@ -11,6 +12,8 @@ namespace kernelc::te {
 /// reduction over the others, from `at` on among its dims, and are what a second reduction, in place of `r`, goes over.
 /// Returns the first. `r` has no init and no out_map, and is no arg reduction.
 ReduceOp reduceByParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
+/// The same as a part of a rewrite, of a reduction `r` that the rewrite drops.
+void sketchParts(RewriteSketch &sketch, StatementSketch r, llvm::ArrayRef<unsigned> outer, unsigned at);
 
 /// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
 /// extent where the last part `isShorter`; null where there is none.

@@ -149,26 +149,45 @@ std::optional<RowParts> findRowParts(ReduceOp r, const SizeFacts &facts, const T
   return std::nullopt;
 }
 
+namespace {
+
+Digits digitsOf(const RowParts &parts, AffineExpr extent, const SizeFacts &facts) {
+  return digitsOfParts(extent, parts.chunk, knownDivisor(extent, facts) % parts.chunk != 0);
+}
+
+/// What is read comes before who reads it, so that its subscripts become digits of which none lies outside.
+SmallVector<std::pair<Operation *, unsigned>> membersInOrder(const RowParts &parts) {
+  SmallVector<std::pair<Operation *, unsigned>> members;
+  if (parts.chunk)
+    members = parts.members;
+  llvm::sort(members, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
+  return members;
+}
+
+} // namespace
+
 void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
-  auto digitsOf = [&](AffineExpr extent) {
-    AffineExpr radix = getAffineConstantExpr(parts.chunk, extent.getContext());
-    bool isMultiple = knownDivisor(extent, facts) % parts.chunk == 0;
-    return Digits{radix, isMultiple ? extent.floorDiv(radix) : extent.ceilDiv(radix), "_part", "", !isMultiple};
-  };
   SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(r.getNumParallel(), parts.dim));
   if (parts.chunk) {
-    r = splitReducedDim(r, parts.dim, digitsOf(r.getExtents().getResult(parts.dim)));
+    r = splitReducedDim(r, parts.dim, digitsOf(parts, r.getExtents().getResult(parts.dim), facts));
     outer.push_back(parts.dim);
   }
-  MLIRContext *context = r.getContext();
   reduceByParts(r, outer, r.getNumParallel()).setInTile(true);
-  if (!parts.chunk)
-    return;
-  // What is read comes before who reads it, so that its subscripts become digits of which none lies outside.
-  SmallVector<std::pair<Operation *, unsigned>> members(parts.members);
-  llvm::sort(members, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
-  for (auto [op, dim] : members)
-    splitParallelDim(op, dim, digitsOf(getExtents(op).getResult(dim)));
+  for (auto [op, dim] : membersInOrder(parts))
+    splitParallelDim(op, dim, digitsOf(parts, getExtents(op).getResult(dim), facts));
+}
+
+void sketchSplitRows(RewriteSketch &sketch, ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
+  for (auto [op, dim] : membersInOrder(parts))
+    sketchSplitParallelDim(sketch, op, dim, digitsOf(parts, getExtents(op).getResult(dim), facts));
+  StatementSketch own = sketch.sketchOf(r);
+  SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(r.getNumParallel(), parts.dim));
+  if (parts.chunk) {
+    own.extents = splitExtents(own.extents, parts.dim, digitsOf(parts, r.getExtents().getResult(parts.dim), facts));
+    outer.push_back(parts.dim);
+  }
+  sketch.drop(r);
+  sketchParts(sketch, own, outer, own.parallel);
 }
 
 } // namespace kernelc::te

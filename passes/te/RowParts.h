@@ -5,6 +5,7 @@
 
 #include "ir/te/Te.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/Rewrite.h"
 #include "support/Target.h"
 
 namespace kernelc::te {
@@ -20,5 +21,7 @@ std::optional<RowParts> findRowParts(ReduceOp r, const SizeFacts &facts, const T
 
 /// Cuts `r` and the statements that it reads. The part is reduced within a tile (`in_tile`).
 void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts);
+/// The same as a part of a rewrite.
+void sketchSplitRows(RewriteSketch &sketch, ReduceOp r, const RowParts &parts, const SizeFacts &facts);
 
 } // namespace kernelc::te

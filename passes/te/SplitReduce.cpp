@@ -13,6 +13,7 @@
 #include "passes/plan/Chain.h"
 #include "passes/plan/PartCost.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/Rewrite.h"
 #include "passes/plan/Schedule.h"
 #include "passes/plan/Sharing.h"
 #include "passes/plan/WalkParts.h"
@@ -38,45 +39,6 @@ public:
   Splitter(KernelOp kernel, const KnownTarget &known, const KernelSchedule &schedule)
       : kernel_(kernel), target_(*known.target), facts_(known.facts()), expected_(known.expected()), schedule_(schedule) {}
 
-  /// Fails with a diagnostic where a reduction cannot be cut as the schedule says.
-  LogicalResult run() {
-    for (Operation &op : llvm::make_early_inc_range(kernel_.getBlock())) {
-      auto fold = dyn_cast<FoldOp>(op);
-      if (!isa<ReduceOp, CascadeOp>(op) && !(fold && fold.getMonoid()))
-        continue;
-      if (auto cascade = dyn_cast<CascadeOp>(op))
-        if (std::optional<ProductWalk> walk = findJoinedWalk(cascade, target_, facts_); walk && !schedule_.parts) {
-          int64_t chunk = cascade.getCondition() ? 0 : partsOfWalk(cascade, *walk, target_, facts_).chunk;
-          if (chunk)
-            splitWalk(cascade, *walk, chunk, facts_);
-          continue; // (else its results stay in registers)
-        }
-      if (auto r = dyn_cast<ReduceOp>(op); r && !schedule_.parts && schedule_.merge == Merge::WhereItPays)
-        if (std::optional<RowParts> rows = findRowParts(r, facts_, target_)) {
-          splitRows(r, *rows, facts_);
-          continue;
-        }
-      FailureOr<Parts> parts = partsFor(&op);
-      if (failed(parts))
-        return failure();
-      auto r = dyn_cast<ReduceOp>(op);
-      if (!parts->whole && !parts->chunk)
-        continue;
-      keepApart(&op);
-      if (isPlainReduction(&op))
-        split(r, *parts);
-      else if (fold)
-        splitFold(fold, parts->chunk, parts->lastIsShorter);
-      else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(op))
-        splitCascade(cascade, parts->chunk, parts->lastIsShorter);
-    }
-    return success();
-  }
-
-private:
-  /// Points of a chunk of a product's sum are a multiple of so many, where it is cut along one index: whole tiles of any unit, and lines.
-  static constexpr int64_t kLine = 128;
-
   /// What a part of a reduction is: a point of the first `whole` reduced indices, and `chunk` elements of
   /// the next one (0: all of them).
   struct Parts {
@@ -84,6 +46,70 @@ private:
     int64_t chunk = 0;
     bool lastIsShorter = false; ///< the chunk does not divide that index's extent, for all that is known
   };
+  struct Site {
+    Operation *op;
+    std::optional<ProductWalk> walk; ///< of products' results, cut by `parts` with the products
+    std::optional<RowParts> rows;    ///< cut with what rows are reduced to
+    Parts parts;
+  };
+  StringRef name() const { return "te-split-reduce"; }
+
+  /// Fails with a diagnostic where a reduction cannot be cut as the schedule says.
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    if (!isa<ReduceOp, CascadeOp>(op) && !(fold && fold.getMonoid()))
+      return std::optional<Site>();
+    if (auto cascade = dyn_cast<CascadeOp>(op))
+      if (std::optional<ProductWalk> walk = findJoinedWalk(cascade, target_, facts_); walk && !schedule_.parts) {
+        int64_t chunk = cascade.getCondition() ? 0 : partsOfWalk(cascade, *walk, target_, facts_).chunk;
+        if (!chunk || !canSplitWalk(cascade, *walk, chunk, facts_))
+          return std::optional<Site>(); // its results stay in registers
+        return std::optional(Site{op, walk, std::nullopt, {0, chunk}});
+      }
+    if (auto r = dyn_cast<ReduceOp>(op); r && !schedule_.parts && schedule_.merge == Merge::WhereItPays)
+      if (std::optional<RowParts> rows = findRowParts(r, facts_, target_))
+        return std::optional(Site{op, std::nullopt, rows, {}});
+    FailureOr<Parts> parts = partsFor(op);
+    if (failed(parts))
+      return failure();
+    return parts->whole || parts->chunk ? std::optional(Site{op, std::nullopt, std::nullopt, *parts}) : std::nullopt;
+  }
+
+  RewriteSketch sketch(const Site &site) const {
+    RewriteSketch s;
+    auto reduce = dyn_cast<ReduceOp>(site.op);
+    if (site.walk)
+      sketchSplitWalk(s, cast<CascadeOp>(site.op), *site.walk, site.parts.chunk, facts_);
+    else if (site.rows)
+      sketchSplitRows(s, reduce, *site.rows, facts_);
+    else if (isPlainReduction(site.op))
+      sketchSplit(s, reduce, site.parts);
+    else if (auto fold = dyn_cast<FoldOp>(site.op))
+      sketchSplitFold(s, fold, site.parts.chunk, site.parts.lastIsShorter);
+    else if (!reduce || isConvertible(reduce))
+      sketchSplitCascade(s, site.op, site.parts.chunk, site.parts.lastIsShorter);
+    return s;
+  }
+
+  void apply(const Site &site) {
+    auto r = dyn_cast<ReduceOp>(site.op);
+    const Parts &parts = site.parts;
+    if (site.walk)
+      return splitWalk(cast<CascadeOp>(site.op), *site.walk, parts.chunk, facts_);
+    if (site.rows)
+      return splitRows(r, *site.rows, facts_);
+    keepApart(site.op);
+    if (isPlainReduction(site.op))
+      split(r, parts);
+    else if (auto fold = dyn_cast<FoldOp>(site.op))
+      splitFold(fold, parts.chunk, parts.lastIsShorter);
+    else if (CascadeOp cascade = r ? convertArgReduction(r) : cast<CascadeOp>(site.op))
+      splitCascade(cascade, parts.chunk, parts.lastIsShorter);
+  }
+
+private:
+  /// Points of a chunk of a product's sum are a multiple of so many, where it is cut along one index: whole tiles of any unit, and lines.
+  static constexpr int64_t kLine = 128;
 
   /// Neither whole indices nor a chunk: leave alone.
   FailureOr<Parts> partsFor(Operation *op) {
@@ -420,24 +446,38 @@ private:
           setBehindParts(compute);
   }
 
-  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q. The last part may be
-  /// shorter: f of a product is zero beyond K, of other reductions k' ends before.
-  void split(ReduceOp r, Parts parts) {
-    unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole; // k is index `kept`
-    // Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
+  /// The summed dims that parts are points of, among those of `r` with the next one cut, and the place of the parts among the results.
+  /// Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
+  std::pair<SmallVector<unsigned>, unsigned> placesOf(ReduceOp r, const Parts &parts) const {
+    unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole;
     bool first = findGeneralContraction(r) || findColumn(r, facts_);
-    SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(parallel, kept));
+    return {llvm::to_vector(llvm::seq(parallel, kept + (parts.chunk ? 1 : 0))), first ? 0 : parallel};
+  }
+  /// Of the index that is cut. The last part may be shorter: f of a product is zero beyond K, of other reductions k' ends before.
+  static Digits digitsOf(ReduceOp r, const Parts &parts) {
+    Digits digits = digitsOfParts(r.getExtents().getResult(r.getNumParallel() + parts.whole), parts.chunk, parts.lastIsShorter);
+    digits.endsEarly &= !findGeneralContraction(r);
+    return digits;
+  }
+
+  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q.
+  void split(ReduceOp r, const Parts &parts) {
+    auto [outer, at] = placesOf(r, parts);
     if (parts.chunk) {
-      AffineExpr chunk = getAffineConstantExpr(parts.chunk, r.getContext()), extent = r.getExtents().getResult(kept);
-      std::optional<Contraction> product = findGeneralContraction(r);
-      if (parts.lastIsShorter && product)
+      Digits digits = digitsOf(r, parts);
+      if (std::optional<Contraction> product = findGeneralContraction(r); product && parts.lastIsShorter)
         padFactors(*product);
-      r = splitReducedDim(r, kept,
-                          {chunk, parts.lastIsShorter ? extent.ceilDiv(chunk) : extent.floorDiv(chunk), "_part", "",
-                           /*endsEarly=*/parts.lastIsShorter && !product});
-      outer.push_back(kept);
+      r = splitReducedDim(r, r.getNumParallel() + parts.whole, digits);
     }
-    reduceByParts(r, outer, first ? 0 : parallel);
+    reduceByParts(r, outer, at);
+  }
+  void sketchSplit(RewriteSketch &sketch, ReduceOp r, const Parts &parts) const {
+    auto [outer, at] = placesOf(r, parts);
+    StatementSketch own = sketch.sketchOf(r);
+    if (parts.chunk)
+      own.extents = splitExtents(own.extents, own.parallel + parts.whole, digitsOf(r, parts));
+    sketch.drop(r);
+    sketchParts(sketch, own, outer, at);
   }
 
   KernelOp kernel_;
@@ -456,7 +496,7 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (failed(Splitter(getOperation(), *known, *schedule).run()))
+    if (failed(rewriteEach(getOperation(), Splitter(getOperation(), *known, *schedule))))
       signalPassFailure();
   }
 };

@@ -10,6 +10,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/LongScans.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/Rewrite.h"
 #include "passes/te/Digits.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -32,6 +33,36 @@ public:
     AffineExpr length = extents_.getResult(scan.along), c = b_.getAffineConstantExpr(chunk);
     chunks_ = isWhole ? length.floorDiv(c) : length.ceilDiv(c);
     endsEarly_ = !isWhole;
+  }
+
+  /// What run() makes.
+  RewriteSketch sketch() {
+    RewriteSketch s;
+    const StatementSketch own = s.sketchOf(r_);
+    AffineExpr c = b_.getAffineConstantExpr(chunk_);
+    auto mapOf = [&](const Domain &d) { return AffineMap::get(0, symbols_, d.extents, b_.getContext()); };
+    auto statesOf = [&](AffineMap shape) {
+      return llvm::map_to_vector(stateTypes(r_), [&](Type element) { return TensorSketch{shape, element}; });
+    };
+    AffineMap whole = mapOf(domain({{"_at", c}}));
+    SmallVector<TensorSketch> totals = statesOf(mapOf(domain({}))), within = statesOf(whole);
+    s.make({own.kind, mapOf(domain({{"_low", c}})), parallel(), own.loads, totals});
+    SmallVector<TensorSketch> combining = fold_ ? s.loadsIn({&fold_.getCombine()}) : SmallVector<TensorSketch>(), ofTotals(combining);
+    ofTotals.append(totals);
+    s.make({own.kind, mapOf(domain({{"_before", chunks_}})), parallel(), ofTotals, totals});
+    s.make({own.kind, mapOf(domain({{"_at", c}, {"_low", c}})), parallel() + 1, own.loads, within});
+    s.drop(r_);
+    SmallVector<TensorSketch> both(combining);
+    both.append(totals);
+    both.append(within);
+    if (ReadOp read = findOnlyRead()) {
+      s.replace(r_->getResult(0), both);
+      sketchSplitParallelDim(s, read->getParentOp(), cutOf(read), digits());
+      return s;
+    }
+    for (const TensorSketch &result : own.stores)
+      s.make({ComputeOp::getOperationName(), whole, parallel() + 1, both, {result}});
+    return s;
   }
 
   /// Returns the scan of the chunks' totals, which may be long itself.
@@ -71,12 +102,16 @@ private:
     return canSplitParallelDim(reader, *findIndex(reader, read.getOperands_()[scan_.along]), endsEarly_) ? read : ReadOp();
   }
 
+  /// The dim of the statement that reads the results which is cut with them.
+  unsigned cutOf(ReadOp read) { return *findIndex(read->getParentOp(), read.getOperands_()[scan_.along]); }
+  Digits digits() { return {b_.getAffineConstantExpr(chunk_), chunks_, "_chunk", "_at", endsEarly_}; }
+
   /// Cuts the statement that reads the results into the same chunks, so that it goes on from both parts itself.
   void joinReader(ReadOp read, Operation *before, Operation *within) {
     auto reader = cast<ComputeOp>(read->getParentOp());
     SmallVector<unsigned> dims = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return *findIndex(reader, v); });
-    unsigned cut = dims[scan_.along];
-    Operation *made = splitParallelDim(reader, cut, {b_.getAffineConstantExpr(chunk_), chunks_, "_chunk", "_at", /*endsEarly=*/endsEarly_});
+    unsigned cut = cutOf(read);
+    Operation *made = splitParallelDim(reader, cut, digits());
     SmallVector<ReadOp> reads;
     made->walk([&](ReadOp own) {
       if (own.getTensor() == r_->getResult(0))
@@ -265,28 +300,65 @@ private:
   bool endsEarly_;
 };
 
+class ScanSplitter {
+public:
+  ScanSplitter(KernelOp kernel, const KnownTarget &known)
+      : kernel_(kernel), target_(*known.target), facts_(known.facts()), expected_(known.expected()) {}
+
+  /// What a scan's chunks come to is a scan, too, which may be long itself: it is cut before others are looked at.
+  LogicalResult run() {
+    for (Operation &op : kernel_.getBlock())
+      if (isa<ReduceOp, FoldOp>(op))
+        work_.push_back({&op, true});
+    while (!work_.empty()) {
+      auto [op, isWritten] = work_.pop_back_val();
+      isWritten_ = isWritten;
+      if (failed(rewriteAt(kernel_, op, *this)))
+        return failure();
+    }
+    return success();
+  }
+
+  struct Site {
+    Operation *op;
+    Scan scan;
+    int64_t chunk;
+    bool isWhole; ///< the last chunk is as long as the others
+  };
+  StringRef name() const { return "te-split-scan"; }
+
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    std::optional<Scan> scan = findScanOf(op);
+    int64_t chunk = scan ? chunkOf(op, *scan, expected_, target_) : 0;
+    if (!chunk || looksBack(op, *scan, expected_, target_))
+      return std::optional<Site>();
+    return std::optional(Site{op, *scan, chunk, knownDivisor(getExtents(op).getResult(scan->along), facts_) % chunk == 0});
+  }
+
+  RewriteSketch sketch(const Site &site) const { return ChunkedScan(site.op, site.scan, site.chunk, site.isWhole).sketch(); }
+
+  void apply(const Site &site) {
+    if (isWritten_)
+      emitRemark(site.op->getLoc())
+          << "this scan has parts of " << site.chunk
+          << " points: what is scanned is read twice, first for what each part comes to (lanes lie across the scan)";
+    work_.push_back({ChunkedScan(site.op, site.scan, site.chunk, site.isWhole).run(), false});
+  }
+
+private:
+  KernelOp kernel_;
+  const Target &target_;
+  SizeFacts facts_, expected_;                     ///< `expected_`: what decides, where sizes are likely
+  SmallVector<std::pair<Operation *, bool>> work_; ///< and whether the program has written it
+  bool isWritten_ = false;                         ///< what is looked at
+};
+
 struct TeSplitScanPass : impl::TeSplitScanBase<TeSplitScanPass> {
   using Base::Base;
   void runOnOperation() override {
     FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax, sizeLike);
-    if (failed(known))
-      return signalPassFailure();
-    SmallVector<std::pair<Operation *, bool>> work; // and whether the program has written it
-    for (Operation &op : getOperation().getBlock())
-      if (isa<ReduceOp, FoldOp>(op))
-        work.push_back({&op, true});
-    while (!work.empty()) {
-      auto [r, isWritten] = work.pop_back_val();
-      std::optional<Scan> scan = findScanOf(r);
-      int64_t chunk = scan ? chunkOf(r, *scan, known->expected(), *known->target) : 0;
-      if (!chunk || looksBack(r, *scan, known->expected(), *known->target))
-        continue;
-      if (isWritten)
-        emitRemark(r->getLoc()) << "this scan has parts of " << chunk
-                                << " points: what is scanned is read twice, first for what each part comes to (lanes lie across the scan)";
-      bool isWhole = knownDivisor(getExtents(r).getResult(scan->along), known->facts()) % chunk == 0;
-      work.push_back({ChunkedScan(r, *scan, chunk, isWhole).run(), false});
-    }
+    if (failed(known) || failed(ScanSplitter(getOperation(), *known).run()))
+      signalPassFailure();
   }
 };
 

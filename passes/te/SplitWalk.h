@@ -3,11 +3,15 @@
 #pragma once
 
 #include "passes/plan/Chain.h"
+#include "passes/plan/Rewrite.h"
 
 namespace kernelc::te {
 
-/// Cuts what `cascade` walks into parts of `chunk` points, in it and in the products; a cascade merges what the parts have come to. False,
-/// and nothing done, where a product cannot be cut so.
-bool splitWalk(CascadeOp cascade, const ProductWalk &walk, int64_t chunk, const SizeFacts &facts);
+/// Whether splitWalk can cut the products.
+bool canSplitWalk(CascadeOp cascade, const ProductWalk &walk, int64_t chunk, const SizeFacts &facts);
+/// Cuts what `cascade` walks into parts of `chunk` points, in it and in the products; a cascade merges what the parts have come to.
+void splitWalk(CascadeOp cascade, const ProductWalk &walk, int64_t chunk, const SizeFacts &facts);
+/// The same as a part of a rewrite.
+void sketchSplitWalk(RewriteSketch &sketch, CascadeOp cascade, const ProductWalk &walk, int64_t chunk, const SizeFacts &facts);
 
 } // namespace kernelc::te
