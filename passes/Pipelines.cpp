@@ -178,6 +178,8 @@ void buildCudaPipeline(OpPassManager &pm, CudaStop stop, bool fits32) {
   CuNarrowOptions width;
   width.fits32 = fits32;
   pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
+  // Marks are part of what is compared, and nothing moves any more.
+  pm.addNestedPass<cu::KernelOp>(createCuOutline());
   // Each kernel is as it would be alone.
   pm.addPass(createCuJoin());
   pm.addPass(std::make_unique<VerifyPass>());

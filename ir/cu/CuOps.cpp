@@ -22,6 +22,8 @@ void cu::CuDialect::initialize() {
 
 LogicalResult cu::KernelOp::verifyRegions() { return verifyKernel(*this); }
 
+cu::LambdaOp cu::CallOp::getLambda() { return getCallee().getDefiningOp<LambdaOp>(); }
+
 MemRefType cu::memrefIn(ArrayRef<int64_t> shape, Type element, AddressSpace space) {
   auto attr = IntegerAttr::get(IntegerType::get(element.getContext(), 64), int64_t(space));
   return MemRefType::get(shape, element, MemRefLayoutAttrInterface(), attr);

@@ -67,6 +67,7 @@ AffineExpr LaunchEmitter::extremeOfTiles(AffineExpr e, bool high) {
 
 std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index,
                                                 ArrayRef<int64_t> open, Location loc) {
+  loc = cu::unnamed(loc); // (of what is computed over the span)
   unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
   auto apply = [&](AffineExpr e, ArrayRef<Value> operands, Location at) -> Value {
     return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
@@ -272,10 +273,11 @@ SmallVector<Value> LaunchEmitter::roundsLoop(ArrayRef<int64_t> k, std::optional<
       SmallVector<Value> operands{tileNumber};
       AffineExpr number = i == from ? left : left % counts[i];
       if (i != from && ended[i]) {
-        Value slower = tile::ApplyOp::create(b_, loc, b_.getIndexType(), AffineMap::get(1, symbols, left), tileNumber);
-        Value points = arith::MaxSIOp::create(b_, loc, ended[i], constant(1, loc)); // (of none nothing is walked)
-        operands[0] = arith::RemSIOp::create(b_, loc, slower, points);
-        tileNumber = arith::DivSIOp::create(b_, loc, slower, points);
+        Location plain = cu::unnamed(loc), walked = NameLoc::get(b_.getStringAttr(l_.indices[k[i]] + "_walked"), plain);
+        Value slower = tile::ApplyOp::create(b_, plain, b_.getIndexType(), AffineMap::get(1, symbols, left), tileNumber);
+        Value points = arith::MaxSIOp::create(b_, walked, ended[i], constant(1, plain)); // (of none nothing is walked)
+        operands[0] = arith::RemSIOp::create(b_, plain, slower, points);
+        tileNumber = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("rest"), plain), slower, points);
         left = number = b_.getAffineDimExpr(0);
       } else if (i != from) {
         left = left.floorDiv(counts[i]);

@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_tma_load_2d(&x_slots[slot * 8192], &x_map, k0, i0, &full[slot]);
           kc_tma_load_2d(&w_slots[slot * 16384], &w_map, k0, j0, &full[slot]);
         }
-        filled = filled + k_tiles;
+        filled += k_tiles;
       }
     }
   } else {
@@ -297,7 +297,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_bar_sync(barrier, 128);
         #pragma unroll
         for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192], (const unsigned *)(&y_r[j_by16 * 8]));
+          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192],
+                         (const unsigned *)(&y_r[j_by16 * 8]));
         }
         // A tensor copy stores what the warpgroup has put there.
         kc_fence_proxy_async();
