@@ -50,6 +50,8 @@ class PlaceFinder {
 public:
   explicit PlaceFinder(cu::KernelOp kernel) : kernel_(kernel) {
     collect(kernel.getBlock());
+    for (const Statement &statement : statements_)
+      linesBefore_.push_back(linesBefore_.back() + statement.lines);
     for (unsigned i = 0; i < statements_.size(); ++i)
       if (statements_[i].op)
         ofShape_[statements_[i].shape].push_back(i);
@@ -70,16 +72,7 @@ public:
     for (int tries = 0; tries < kTries && !runs_.empty(); ++tries) {
       auto [saved, start, length] = *runs_.begin();
       runs_.erase(runs_.begin());
-      SmallVector<unsigned> places;
-      for (unsigned place : findPlaces(start, length)) {
-        places.push_back(place);
-        std::optional<unsigned> difference = runsAt(places, length, dominance).findDifference();
-        if (!difference)
-          continue;
-        places.pop_back();
-        note(start, *difference);
-        note(start + *difference + 1, length - *difference - 1);
-      }
+      SmallVector<unsigned> places = findSame(start, length, dominance);
       int64_t least = countSaved(start, length, places.size());
       if (places.size() < 2 || least < kLeastSaved)
         continue;
@@ -97,7 +90,8 @@ public:
   }
 
 private:
-  static constexpr int kTries = 256;
+  static constexpr int kTries = 16;
+  static constexpr size_t kMostPlaces = 16;
 
   struct Statement {
     Operation *op = nullptr; ///< null behind the last one of a block
@@ -140,17 +134,34 @@ private:
     return places;
   }
 
+  /// Of the places of a run those that are the same as the first that is not alone; what is the same in parts is noted.
+  SmallVector<unsigned> findSame(unsigned start, unsigned length, DominanceInfo &dominance) {
+    SmallVector<unsigned> all = findPlaces(start, length);
+    all.truncate(std::min(all.size(), kMostPlaces));
+    for (ArrayRef<unsigned> left = all; left.size() > 1; left = left.drop_front()) {
+      SmallVector<unsigned> same = {left.front()};
+      for (unsigned place : left.drop_front())
+        if (std::optional<unsigned> difference = runsAt({left.front(), place}, length, dominance).findDifference()) {
+          note(start, *difference);
+          note(start + *difference + 1, length - *difference - 1);
+        } else {
+          same.push_back(place);
+        }
+      if (same.size() > 1)
+        return same;
+    }
+    return {};
+  }
+
   /// None where the statements are too few.
   int64_t countSaved(unsigned start, unsigned length, size_t places) const {
-    int64_t lines = 0;
-    for (unsigned i = start; i < start + length; ++i)
-      lines += statements_[i].lines;
+    int64_t lines = linesBefore_[start + length] - linesBefore_[start];
     return lines < kLeastLines ? 0 : (int64_t(places) - 1) * lines;
   }
 
   void note(unsigned start, unsigned length) {
-    if (length == 0)
-      return;
+    if (countSaved(start, length, ofShape_[statements_[start].shape].size()) < kLeastSaved || !noted_.insert({start, length}).second)
+      return; // (what most are, without a look at the places)
     int64_t saved = countSaved(start, length, findPlaces(start, length).size());
     if (saved >= kLeastSaved)
       runs_.insert({-saved, start, length});
@@ -167,7 +178,9 @@ private:
   cu::KernelOp kernel_;
   SmallVector<Statement> statements_;             ///< of all blocks, those of one block in a row
   llvm::DenseMap<Operation *, unsigned> numbers_; ///< in the order of the text
+  SmallVector<int64_t> linesBefore_ = {0};
   std::map<size_t, SmallVector<unsigned>> ofShape_;
+  std::set<std::pair<unsigned, unsigned>> noted_;          ///< starts and lengths
   std::set<std::tuple<int64_t, unsigned, unsigned>> runs_; ///< −lines saved, start, length
 };
 
