@@ -23,15 +23,18 @@ constexpr int64_t kLeastLines = 6;
 /// What a reader can still follow.
 constexpr size_t kMostArguments = 6;
 
-/// What statements that are the same have in common, whatever their operands are.
-llvm::hash_code shapeOf(Operation *op) {
+/// What statements that are the same have in common, whatever their operands are; `known` for those in them.
+llvm::hash_code shapeOf(Operation *op, llvm::DenseMap<Operation *, llvm::hash_code> &known) {
+  if (auto shape = known.find(op); shape != known.end())
+    return shape->second;
   llvm::hash_code shape = llvm::hash_combine(op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
     shape = llvm::hash_combine(shape, type.getAsOpaquePointer());
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (Operation *inner : comparedIn(block))
-        shape = llvm::hash_combine(shape, shapeOf(inner));
+        shape = llvm::hash_combine(shape, shapeOf(inner, known));
+  known.insert({op, shape});
   return shape;
 }
 
@@ -90,7 +93,7 @@ public:
   }
 
 private:
-  static constexpr int kTries = 16;
+  static constexpr int kTries = 64;
   static constexpr size_t kMostPlaces = 16;
 
   struct Statement {
@@ -103,7 +106,7 @@ private:
   void collect(Block &block) {
     for (Operation *op : statementsOf(block))
       if (!isa<cu::CommentOp>(op))
-        statements_.push_back({op, shapeOf(op), linesOf(op), isProduct(op)});
+        statements_.push_back({op, shapeOf(op, knownShapes_), linesOf(op), isProduct(op)});
     statements_.emplace_back();
     for (Operation &op : block)
       for (Region &region : op.getRegions())
@@ -178,6 +181,7 @@ private:
   cu::KernelOp kernel_;
   SmallVector<Statement> statements_;             ///< of all blocks, those of one block in a row
   llvm::DenseMap<Operation *, unsigned> numbers_; ///< in the order of the text
+  llvm::DenseMap<Operation *, llvm::hash_code> knownShapes_;
   SmallVector<int64_t> linesBefore_ = {0};
   std::map<size_t, SmallVector<unsigned>> ofShape_;
   std::set<std::pair<unsigned, unsigned>> noted_;          ///< starts and lengths

@@ -45,6 +45,12 @@ static Value addNarrow(OpBuilder &b, Location loc, Value x, Value y, bool isNarr
   return sum;
 }
 
+/// Whether ops are the same but for operands and what stands in them. (Attributes last: they are gathered for the question.)
+static bool haveOneForm(Operation *x, Operation *y) {
+  return x->getName() == y->getName() && x->getNumRegions() == y->getNumRegions() && x->getResultTypes() == y->getResultTypes() &&
+         x->getOperandTypes() == y->getOperandTypes() && x->getAttrDictionary() == y->getAttrDictionary();
+}
+
 /// The innermost block that all of `ops` stand in.
 static Block *findCommonBlock(const Ops &ops) {
   Block *common = ops.front()->getBlock();
@@ -106,11 +112,8 @@ std::optional<unsigned> SameRuns::findDifference() {
 
 bool SameRuns::areSame(const Ops &statements, unsigned top) {
   Operation *first = statements.front();
-  for (Operation *op : statements)
-    if (op->getName() != first->getName() || op->getAttrDictionary() != first->getAttrDictionary() ||
-        op->getResultTypes() != first->getResultTypes() || op->getOperandTypes() != first->getOperandTypes() ||
-        op->getNumRegions() != first->getNumRegions())
-      return false;
+  if (!llvm::all_of(ArrayRef(statements).drop_front(), [&](Operation *op) { return haveOneForm(op, first); }))
+    return false;
   for (unsigned i = 0; i < first->getNumOperands(); ++i) {
     Values operands = operandsOf(statements, i);
     if (classify(operands).kind == Kind::Different)
@@ -234,8 +237,7 @@ bool SameRuns::isSame(Value first, Value other, unsigned place) const {
   if (first == other)
     return true;
   Operation *a = first.getDefiningOp(), *b = other.getDefiningOp();
-  return a && b && isMovable(a) && a->getName() == b->getName() && a->getAttrDictionary() == b->getAttrDictionary() &&
-         a->getNumOperands() == b->getNumOperands() && llvm::all_of(llvm::zip(a->getOperands(), b->getOperands()), [&](auto pair) {
+  return a && b && isMovable(a) && haveOneForm(a, b) && llvm::all_of(llvm::zip(a->getOperands(), b->getOperands()), [&](auto pair) {
            return isSame(std::get<0>(pair), std::get<1>(pair), place);
          });
 }
@@ -333,10 +335,7 @@ std::optional<Ops> SameRuns::expressionsOf(const Values &values) const {
       return std::nullopt;
     ops.push_back(op);
   }
-  bool same = llvm::all_of(ops, [&](Operation *op) {
-    return op->getName() == ops[0]->getName() && op->getAttrDictionary() == ops[0]->getAttrDictionary() &&
-           op->getResultTypes() == ops[0]->getResultTypes() && op->getOperandTypes() == ops[0]->getOperandTypes();
-  });
+  bool same = llvm::all_of(ArrayRef(ops).drop_front(), [&](Operation *op) { return op == ops[0] || haveOneForm(op, ops[0]); });
   return same ? std::optional(ops) : std::nullopt;
 }
 
