@@ -184,6 +184,8 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
     copies_.insert(first);
     return;
   }
+  if (first && findBegun(first.getValueToStore()) == o)
+    return; // has its name from then on
   std::string wanted = cu::findName(o.getLoc()).str();
   if (wanted.empty())
     wanted = roleOf(storedIn(o));

@@ -49,19 +49,19 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float sum_j_1 = 0.0f;
+  float sum_j = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    sum_j_1 += sum_j_partial[j_elem];
+    sum_j += sum_j_partial[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    sum_j_1 += __shfl_xor_sync(0xffffffffu, sum_j_1, 1 << step);
+    sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
   const bool first_lane = lane == 0;
   float *const sum_j_partials = (float *)(kc_shared());
   if (first_lane) {
-    sum_j_partials[warp] = sum_j_1;
+    sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
   float total = 0.0f;
@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   for (int w = 0; w < 4; ++w) {
     total += sum_j_partials[w];
   }
-  sum_j_1 = total;
+  sum_j = total;
   // Walk j in tiles.
   alignas(16) float sum_j_partial_1[4];
 #line 3 "layernorm.kc"
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       }
     }
 #line 2 "layernorm.kc"
-    const float mu = sum_j_1 / converted;
+    const float mu = sum_j / converted;
 #line 3 "layernorm.kc"
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
@@ -108,18 +108,18 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float sum_j_3 = 0.0f;
+  float sum_j_1 = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    sum_j_3 += sum_j_partial_1[j_elem];
+    sum_j_1 += sum_j_partial_1[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    sum_j_3 += __shfl_xor_sync(0xffffffffu, sum_j_3, 1 << step);
+    sum_j_1 += __shfl_xor_sync(0xffffffffu, sum_j_1, 1 << step);
   }
   float *const sum_j_partials_1 = (float *)(kc_shared() + 128);
   if (first_lane) {
-    sum_j_partials_1[warp] = sum_j_3;
+    sum_j_partials_1[warp] = sum_j_1;
   }
   __syncthreads();
   float total_1 = 0.0f;
@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   for (int w = 0; w < 4; ++w) {
     total_1 += sum_j_partials_1[w];
   }
-  sum_j_3 = total_1;
+  sum_j_1 = total_1;
   // Walk j in tiles.
 #line 4 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
@@ -146,14 +146,14 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       }
     }
 #line 2 "layernorm.kc"
-    const float mu = sum_j_1 / converted;
+    const float mu = sum_j / converted;
     alignas(16) float difference[32];
 #line 4 "layernorm.kc"
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {
       difference[reg] = x_r[reg] - mu;
     }
-    const float inverse_root = rsqrtf(sum_j_3 / converted + 1e-05f);
+    const float inverse_root = rsqrtf(sum_j_1 / converted + 1e-05f);
     alignas(16) float product[32];
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {

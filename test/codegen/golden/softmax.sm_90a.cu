@@ -60,19 +60,19 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float max_j_1 = -kc_infinity();
+  float max_j = -kc_infinity();
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    max_j_1 = kc_maximum(max_j_1, max_j_partial[j_elem]);
+    max_j = kc_maximum(max_j, max_j_partial[j_elem]);
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    max_j_1 = kc_maximum(max_j_1, __shfl_xor_sync(0xffffffffu, max_j_1, 1 << step));
+    max_j = kc_maximum(max_j, __shfl_xor_sync(0xffffffffu, max_j, 1 << step));
   }
   const bool first_lane = lane == 0;
   float *const max_j_partials = (float *)(kc_shared());
   if (first_lane) {
-    max_j_partials[warp] = max_j_1;
+    max_j_partials[warp] = max_j;
   }
   __syncthreads();
   float total = -kc_infinity();
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   for (int w = 0; w < 4; ++w) {
     total = kc_maximum(total, max_j_partials[w]);
   }
-  max_j_1 = total;
+  max_j = total;
   // Walk j in tiles.
   alignas(16) float sum_j_partial[4];
   #pragma unroll
@@ -106,24 +106,24 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        const float exponential = expf(x_r[j_elem + j_by512 * 4] - max_j_1);
+        const float exponential = expf(x_r[j_elem + j_by512 * 4] - max_j);
         sum_j_partial[j_elem] += j0 + (j_thread + j_elem + j_by512 * 512) < N ? exponential : 0.0f;
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float sum_j_1 = 0.0f;
+  float sum_j = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    sum_j_1 += sum_j_partial[j_elem];
+    sum_j += sum_j_partial[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    sum_j_1 += __shfl_xor_sync(0xffffffffu, sum_j_1, 1 << step);
+    sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
   float *const sum_j_partials = (float *)(kc_shared() + 128);
   if (first_lane) {
-    sum_j_partials[warp] = sum_j_1;
+    sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
   float total_1 = 0.0f;
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   for (int w = 0; w < 4; ++w) {
     total_1 += sum_j_partials[w];
   }
-  sum_j_1 = total_1;
+  sum_j = total_1;
   // Walk j in tiles.
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.
@@ -151,9 +151,9 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     alignas(16) float exponential[32];
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {
-      exponential[reg] = expf(x_r[reg] - max_j_1);
+      exponential[reg] = expf(x_r[reg] - max_j);
     }
-    const float inverse = 1.0f / sum_j_1;
+    const float inverse = 1.0f / sum_j;
     alignas(16) float y_r[32];
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {
