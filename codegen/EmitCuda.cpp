@@ -4,6 +4,7 @@
 
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
+#include "codegen/Lines.h"
 #include "ir/cu/Marks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,11 +14,7 @@ using namespace mlir;
 
 namespace kernelc::codegen {
 
-void Emitter::line(const llvm::Twine &text) {
-  out_.append(size_t(indent_) * 2, ' ');
-  out_ += text.str();
-  out_ += '\n';
-}
+void Emitter::line(const llvm::Twine &text) { out_ += breakLine(text.str(), size_t(indent_) * 2); }
 
 /// The last part of a path, as it may stand between quotes.
 static std::string baseName(StringRef path) {
@@ -201,9 +198,11 @@ void Emitter::assignYield(Operation *yield, ValueRange targets) {
     line("const " + typeName(targets[i].getType()) + " " + temp + " = " + values[i] + ";");
     values[i] = temp;
   }
-  for (auto [value, target] : llvm::zip(values, targets))
-    if (value != names_.get(target))
-      line(names_.get(target) + " = " + value + ";");
+  for (auto [i, target] : llvm::enumerate(targets)) {
+    const std::string &name = names_.get(target);
+    if (values[i] != name)
+      line(values[i] == expr(yield->getOperand(i)).text ? assignment(name, yield->getOperand(i)) : name + " = " + values[i] + ";");
+  }
 }
 
 /// Whether a loop goes on with what another one has carried, in that one's variable: nobody else reads it, in the loop around it
@@ -221,6 +220,22 @@ static bool goesOn(scf::ForOp loop, Value init, Value result) {
   return isa<scf::YieldOp>(use.getOwner()) && use.getOperandNumber() + 1 == carried.getArgNumber();
 }
 
+const std::string &Emitter::declareLeft(Value left, Value declared, StringRef otherwise) {
+  while (left.hasOneUse()) { // to the last loop that goes on with it
+    OpOperand &use = *left.getUses().begin();
+    auto next = dyn_cast<scf::ForOp>(use.getOwner());
+    Value result = next && next.getTiedLoopResult(&use) ? Value(next.getTiedLoopResult(&use)) : Value();
+    if (!result || !goesOn(next, left, result))
+      break;
+    left = result;
+  }
+  memref::AllocaOp begun = findBegun(left);
+  StringRef wanted = begun ? cu::findName(begun.getLoc()) : StringRef();
+  if (wanted.empty())
+    wanted = cu::findName(declared.getLoc());
+  return names_.declare(declared, wanted.empty() ? otherwise : wanted);
+}
+
 void Emitter::emitFor(scf::ForOp op) {
   for (auto [init, arg, result] : llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
     if (goesOn(op, init, result)) {
@@ -228,8 +243,7 @@ void Emitter::emitFor(scf::ForOp op) {
       names_.alias(result, arg);
       continue;
     }
-    StringRef wanted = cu::findName(arg.getLoc());
-    const std::string &name = names_.declare(arg, wanted.empty() ? "carried" : wanted);
+    const std::string &name = declareLeft(result, arg, "carried");
     line(typeName(arg.getType()) + " " + name + " = " + expr(init).text + ";");
     names_.alias(result, arg);
   }
@@ -259,11 +273,8 @@ void Emitter::emitBranch(Block &block, ValueRange results) {
 }
 
 void Emitter::emitIf(scf::IfOp op) {
-  for (Value result : op.getResults()) {
-    StringRef wanted = cu::findName(op.getLoc());
-    const std::string &name = names_.declare(result, wanted.empty() ? "chosen" : wanted);
-    line(typeName(result.getType()) + " " + name + ";");
-  }
+  for (Value result : op.getResults())
+    line(typeName(result.getType()) + " " + declareLeft(result, result, "chosen") + ";");
   line("if (" + expr(op.getCondition()).text + ") {");
   emitBranch(*op.thenBlock(), op.getResults());
   if (op.elseBlock() && (op.elseBlock()->getOperations().size() > 1 || op.getNumResults())) {
@@ -295,7 +306,30 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
   line("});");
 }
 
-/// Loops, branches, searches, comments and the barriers of a whole block or warp.
+void Emitter::emitLambda(cu::LambdaOp op) {
+  StringRef wanted = cu::findName(op.getLoc());
+  const std::string name = names_.declare(op.getResult(), wanted.empty() ? "part" : wanted);
+  NameTable::Scope scope(names_);
+  std::string parameters;
+  for (BlockArgument arg : op.getBlock().getArguments()) {
+    StringRef wanted = cu::findName(arg.getLoc());
+    parameters += (parameters.empty() ? "const " : ", const ") + typeName(arg) + " " + names_.declare(arg, wanted.empty() ? "i" : wanted);
+  }
+  line("const auto " + name + " = [&](" + parameters + ") {");
+  ++indent_;
+  emitBlock(op.getBlock());
+  --indent_;
+  line("};");
+}
+
+void Emitter::emitCall(cu::CallOp op) {
+  std::string arguments;
+  for (Value v : op.getArguments())
+    arguments += (arguments.empty() ? "" : ", ") + expr(v).text;
+  line(names_.get(op.getCallee()) + "(" + arguments + ");");
+}
+
+/// Loops, branches, lambdas, searches, comments and the barriers of a whole block or warp.
 bool Emitter::emitControl(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<scf::ForOp>([&](auto o) { return emitFor(o), true; })
@@ -304,6 +338,8 @@ bool Emitter::emitControl(Operation *op) {
       .Case<cu::FindWhereOp>([&](auto o) { return emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::ExtremeOp>(
           [&](auto o) { return emitSearch(o, o.getSmallest() ? "kc_smallest" : "kc_largest", o.getCandidate(), o.getHeld()), true; })
+      .Case<cu::LambdaOp>([&](auto o) { return emitLambda(o), true; })
+      .Case<cu::CallOp>([&](auto o) { return emitCall(o), true; })
       .Case<cu::CommentOp>([&](cu::CommentOp o) { return line("// " + o.getText()), true; })
       .Case<cu::SyncOp>([&](auto) { return line("__syncthreads();"), true; })
       .Case<cu::WarpSyncOp>([&](auto) { return line("__syncwarp();"), true; })
@@ -354,11 +390,10 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
       params.push_back("const " + typeName(arg.getType()) + " " + name);
   }
   if (!kernel.getSchedule().empty())
-    line("// " + kernel.getSchedule());
+    out_ += ("// " + kernel.getSchedule() + "\n").str(); // one line, however long: it is searched for
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
   bool exact = kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  constexpr size_t kColumns = 120;
   std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
                      (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
   for (auto [i, param] : llvm::enumerate(params)) {

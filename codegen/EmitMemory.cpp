@@ -123,6 +123,16 @@ static memref::StoreOp startsWithStore(memref::AllocaOp variable) {
   return store && store.getMemRef() == variable ? store : memref::StoreOp();
 }
 
+memref::AllocaOp Emitter::findBegun(Value left) {
+  if (!left.hasOneUse() || left.getType().isIndex()) // (an index of the array may have other bits)
+    return {};
+  auto store = dyn_cast<memref::StoreOp>(*left.getUsers().begin());
+  auto variable = store && store.getValueToStore() == left ? store.getMemRef().getDefiningOp<memref::AllocaOp>() : memref::AllocaOp();
+  bool isLeft = variable && isa_and_nonnull<scf::ForOp, scf::IfOp>(left.getDefiningOp());
+  return isLeft && store->getBlock() == left.getDefiningOp()->getBlock() && startsWithStore(variable) == store ? variable
+                                                                                                               : memref::AllocaOp();
+}
+
 /// What computes the elements of a thread's own array, where a single statement stores them.
 static Operation *storedIn(memref::AllocaOp array) {
   Operation *only = nullptr;
@@ -130,6 +140,17 @@ static Operation *storedIn(memref::AllocaOp array) {
     if (auto store = dyn_cast<memref::StoreOp>(user); store && std::exchange(only, store.getValueToStore().getDefiningOp()))
       return nullptr;
   return only;
+}
+
+/// Whether `op`, or what it calls, may write to `variable`.
+static bool mayWrite(Operation *op, Value variable) {
+  return op
+      ->walk([&](Operation *inner) {
+        bool writes = llvm::is_contained(inner->getOperands(), variable) && !isa<memref::LoadOp>(inner);
+        auto call = dyn_cast<cu::CallOp>(inner);
+        return writes || (call && mayWrite(call.getLambda(), variable)) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 bool Emitter::keepsValue(memref::LoadOp load) {
@@ -144,12 +165,7 @@ bool Emitter::keepsValue(memref::LoadOp load) {
     last = last->isBeforeInBlock(user) ? user : last;
   }
   for (Operation *between = load->getNextNode(); between != last && between; between = between->getNextNode())
-    if (between
-            ->walk([&](Operation *op) {
-              bool writes = llvm::is_contained(op->getOperands(), load.getMemRef()) && !isa<memref::LoadOp>(op);
-              return writes ? WalkResult::interrupt() : WalkResult::advance();
-            })
-            .wasInterrupted())
+    if (mayWrite(between, load.getMemRef()))
       return false;
   return true;
 }
@@ -168,6 +184,8 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
     copies_.insert(first);
     return;
   }
+  if (first && findBegun(first.getValueToStore()) == o)
+    return; // has its name from then on
   std::string wanted = cu::findName(o.getLoc()).str();
   if (wanted.empty())
     wanted = roleOf(storedIn(o));
@@ -187,14 +205,19 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
 }
 
 void Emitter::emitStore(memref::StoreOp o) {
-  std::string declared;
   if (copies_.contains(o)) {
     names_.alias(o.getMemRef(), o.getValueToStore());
     return;
   }
+  if (memref::AllocaOp begun = findBegun(o.getValueToStore()); begun && o.getMemRef() == begun) {
+    names_.alias(begun, o.getValueToStore());
+    return;
+  }
+  std::string target = element(o.getMemRef(), o.getIndices());
   if (auto first = declares_.find(o); first != declares_.end())
-    declared = (first->second ? "const " : "") + elementName(o.getMemRef()) + " ";
-  line(declared + element(o.getMemRef(), o.getIndices()) + " = " + expr(o.getValueToStore()).text + ";");
+    line((first->second ? "const " : "") + elementName(o.getMemRef()) + " " + target + " = " + expr(o.getValueToStore()).text + ";");
+  else
+    line(assignment(target, o.getValueToStore()));
 }
 
 void Emitter::emitLoad(memref::LoadOp o) {

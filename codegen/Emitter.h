@@ -30,6 +30,8 @@ private:
   Expr memoryExpr(mlir::Operation *op);
   Expr deviceExpr(mlir::Operation *op);
   Expr binary(mlir::Operation *op, const Infix &infix);
+  /// `target = value;`, or `target += x;` where that is what it says.
+  std::string assignment(const std::string &target, mlir::Value value);
   Expr negatedComparison(mlir::arith::CmpFOp op);
   Expr shuffle(cu::ShuffleXorOp op);
   Expr call(llvm::StringRef function, mlir::ValueRange args);
@@ -92,6 +94,8 @@ private:
   void emitGather(cu::GatherOp op);
   void emitAtomic(cu::AtomicOp op);
   bool isCopy(mlir::memref::StoreOp only);
+  /// The variable that begins with what a loop or branch leaves, if nobody else reads that: both are one variable.
+  static mlir::memref::AllocaOp findBegun(mlir::Value left);
   /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
   bool keepsValue(mlir::memref::LoadOp load);
 
@@ -101,11 +105,15 @@ private:
   void emitOp(mlir::Operation *op);
   bool emitControl(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp op);
+  /// Declares the variable that ends up as what a loop or branch leaves.
+  const std::string &declareLeft(mlir::Value left, mlir::Value declared, llvm::StringRef otherwise);
   void emitIf(mlir::scf::IfOp op);
   /// A branch of an if that gives `results` their values.
   void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
+  void emitLambda(cu::LambdaOp op);
+  void emitCall(cu::CallOp op);
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
   /// Whether the text of `value` has the variable in it.

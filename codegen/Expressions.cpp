@@ -61,6 +61,10 @@ static bool isNarrow(Value v) {
     return llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
   if (!op) {
     op = v.getParentBlock()->getParentOp();
+    if (auto lambda = dyn_cast<cu::LambdaOp>(op)) // an argument is as narrow as what is passed
+      return llvm::all_of(lambda->getUsers(), [&](Operation *call) {
+        return isNarrow(cast<cu::CallOp>(call).getArguments()[cast<BlockArgument>(v).getArgNumber()]);
+      });
     if (auto loop = dyn_cast<scf::ForOp>(op); loop ? v != loop.getInductionVar() : !cu::isSearch(op))
       op = nullptr;
   }
@@ -176,6 +180,18 @@ Expr Emitter::binary(Operation *op, const Infix &infix) {
   if (op->getResult(0).getType().isIndex() && bitsOf(op->getResult(0)) > std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))))
     return {"(long long)" + operand(op->getOperand(0), kUnary) + symbol + operand(op->getOperand(1), precedence + 1), precedence};
   return {operand(op->getOperand(0), precedence) + symbol + operand(op->getOperand(1), precedence + 1), precedence};
+}
+
+std::string Emitter::assignment(const std::string &target, Value value) {
+  std::string text = expr(value).text;
+  Operation *op = value.getDefiningOp();
+  if (std::optional<Infix> infix = op && inlined_.contains(op) ? findInfix(op) : std::nullopt; infix && infix->isArithmetic()) {
+    std::string symbol = infix->symbol, right = operand(op->getOperand(1), infix->precedence + 1);
+    // (text that says so has no cast, call or sum of more around it)
+    if (expr(op->getOperand(0)).text == target && text == target + " " + symbol + " " + right)
+      return target + " " + symbol + "= " + expr(op->getOperand(1)).text + ";";
+  }
+  return target + " = " + text + ";";
 }
 
 unsigned Emitter::bitsInC(Value v) {

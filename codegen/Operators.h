@@ -39,6 +39,8 @@ struct Infix {
   int precedence;
   bool isUnsigned = false; ///< its operands are read as unsigned
   bool wraps = false;      ///< as the language's integers do; C's signed ones may not
+  /// Whether C has it with an assignment, as `+=`.
+  bool isArithmetic() const { return precedence >= kShift || (precedence >= kBitOr && precedence <= kBitAnd); }
 };
 
 /// None for ops that C writes otherwise.

@@ -52,10 +52,10 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   // D += A * B; the last operand decides whether the old D counts.
   std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (kind->integer ? "int" : "float") + " *d, " +
                      (inRegisters ? "const unsigned *a" : "unsigned long long a") +
-                     ", unsigned long long b, int accumulate) {\n"
+                     ",\n    unsigned long long b, int accumulate) {\n"
                      "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
                      operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind->shape + "." +
-                     kind->types + " {";
+                     kind->types + " {\"\n      \"";
   for (int i = 0; i < n / 2; ++i)
     text += (i ? i % 16 ? ", " : ", \"\n      \"" : "") + ("%" + std::to_string(i));
   text += "}, \"\n      \"";

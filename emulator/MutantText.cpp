@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Textual mutants of emitted CUDA, as switches in one text. The printer puts one
-// statement on a line, which is what this relies on; a call inside a larger expression
-// is left alone.
+// Textual mutants of emitted CUDA, as switches in one text. Each statement begins a
+// line, which is what this relies on; a call inside a larger expression is left alone.
 #include "emulator/Mutate.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
@@ -33,43 +33,13 @@ size_t statementEnd(absl::string_view line, size_t at) {
   return end == absl::string_view::npos ? line.size() : end + 1;
 }
 
-/// The line that closes the block that line `open` opens.
+/// The line that closes the block that line `open` opens; of a lambda, with a semicolon.
 size_t blockEnd(const std::vector<std::string> &lines, size_t open) {
   const std::string close = std::string(lines[open].find_first_not_of(' '), ' ') + "}";
   size_t end = open + 1;
-  while (end < lines.size() && lines[end] != close)
+  while (end < lines.size() && lines[end] != close && lines[end] != close + ";")
     end++;
   return end;
-}
-
-/// Whether the block that line `open` opens only synchronises, and prefetches: where nothing needs the calls, too many
-/// of them are as good as too few.
-bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open) {
-  bool any = false;
-  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
-    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
-    auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
-    if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
-      any = true;
-    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("//") && !startsLine("const int ") && !startsLine("if ("))
-      return false;
-  }
-  return any;
-}
-
-/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] = ..` writes;
-/// empty for what is no assignment, or declares its target.
-absl::string_view assignedName(absl::string_view line) {
-  size_t equals = line.find(" = ");
-  if (equals == absl::string_view::npos)
-    return {};
-  absl::string_view left = line.substr(0, equals);
-  if (size_t address = left.find(")("); absl::StartsWith(left, "*(") && address != absl::string_view::npos) {
-    left.remove_prefix(address + 2);
-    absl::ConsumePrefix(&left, "&");
-  }
-  absl::string_view name = left.substr(0, left.find_first_of("[)"));
-  return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 
 /// How far a line stands in, which is how deep its block is; nothing for lines of the preprocessor.
@@ -89,6 +59,65 @@ bool anyVisible(const std::vector<std::string> &lines, size_t before, absl::Func
       most = *depth;
     }
   return false;
+}
+
+/// The line that begins the lambda `const auto NAME = [&](..) {` that line `at`, `NAME(..);`, calls; nothing for other lines.
+std::optional<size_t> findLambda(const std::vector<std::string> &lines, size_t at) {
+  absl::string_view line = absl::StripAsciiWhitespace(lines[at]), name = line.substr(0, line.find('('));
+  auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (name.empty() || name.size() == line.size() || !std::all_of(name.begin(), name.end(), isWord))
+    return std::nullopt;
+  std::string begin = absl::StrCat("const auto ", name, " = [&](");
+  std::optional<size_t> found;
+  anyVisible(lines, at, [&](const std::string &l) {
+    if (absl::StrContains(l, begin))
+      found = size_t(&l - lines.data());
+    return found.has_value();
+  });
+  return found;
+}
+
+/// Whether the block that line `open` opens only synchronises, and prefetches: where nothing needs the calls, too many
+/// of them are as good as too few.
+bool holdsOnlySynchronisation(const std::vector<std::string> &lines, size_t open) {
+  bool any = false;
+  for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    auto startsLine = [&](const char *call) { return absl::StartsWith(line, call); };
+    if (std::optional<size_t> lambda = findLambda(lines, i); lambda && holdsOnlySynchronisation(lines, *lambda))
+      any = true;
+    else if (startsLine("kc_prefetch_") || std::any_of(std::begin(kSynchronising), std::end(kSynchronising), startsLine))
+      any = true;
+    else if (!line.empty() && line != "}" && !startsLine("#line") && !startsLine("//") && !startsLine("const int ") && !startsLine("if ("))
+      return false;
+  }
+  return any;
+}
+
+/// Where ` = ` or ` += ` of an assignment begins; npos in other lines. (` <= ` and the like compare.)
+size_t findAssignment(absl::string_view line) {
+  for (size_t equals = line.find("= "); equals != absl::string_view::npos; equals = line.find("= ", equals + 1)) {
+    if (equals > 0 && line[equals - 1] == ' ')
+      return equals - 1;
+    if (equals > 1 && line[equals - 2] == ' ' && absl::StrContains("+-*/%&|^", line.substr(equals - 1, 1)))
+      return equals - 2;
+  }
+  return absl::string_view::npos;
+}
+
+/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] += ..` writes;
+/// empty for what is no assignment, or declares its target.
+absl::string_view assignedName(absl::string_view line) {
+  size_t assignment = findAssignment(line);
+  if (assignment == absl::string_view::npos)
+    return {};
+  absl::string_view left = line.substr(0, assignment);
+  if (size_t address = left.find(")("); absl::StartsWith(left, "*(") && address != absl::string_view::npos) {
+    left.remove_prefix(address + 2);
+    absl::ConsumePrefix(&left, "&");
+  }
+  absl::string_view name = left.substr(0, left.find_first_of("[)"));
+  return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 
 /// Whether `name` is an array in shared memory, declared before line `before`.
@@ -111,6 +140,8 @@ bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::
 bool writesOnlyInside(const std::vector<std::string> &lines, size_t open) {
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]), name = assignedName(line);
+    if (std::optional<size_t> lambda = findLambda(lines, i); lambda && !writesOnlyInside(lines, *lambda))
+      return false;
     if (!name.empty() && !isShared(lines, open, name) && !isOwn(lines, open, i, name))
       return false;
     if (name.empty() && (absl::StrContains(line, "kc_tma_") || absl::StrContains(line, "kc_cp_") || absl::StrContains(line, "atomic") ||
@@ -133,6 +164,10 @@ bool writesUnderMasks(const std::vector<std::string> &lines, size_t open) {
         return false;
       any = true;
       i = close;
+    } else if (std::optional<size_t> lambda = findLambda(lines, i)) {
+      if (!writesUnderMasks(lines, *lambda))
+        return false;
+      any = true;
     } else if (name.empty() ? absl::StrContains(line, "kc_") : !isOwn(lines, open, i, name)) {
       return false;
     }
@@ -143,8 +178,11 @@ bool writesUnderMasks(const std::vector<std::string> &lines, size_t open) {
 /// Whether the block that line `open` opens, `if (v != 0) {`, only adds v to something.
 bool addsNothing(const std::vector<std::string> &lines, size_t open) {
   absl::string_view head = absl::StripAsciiWhitespace(lines[open]);
-  if (!absl::ConsumePrefix(&head, "if (") || !absl::ConsumeSuffix(&head, " != 0) {") || blockEnd(lines, open) != open + 2)
+  if (!absl::ConsumePrefix(&head, "if (") || !absl::ConsumeSuffix(&head, " != 0) {") || blockEnd(lines, open) == open + 1)
     return false;
+  for (size_t i = open + 2, end = blockEnd(lines, open); i < end; i++)
+    if (!lines[i].empty())
+      return false;
   absl::string_view body = absl::StripAsciiWhitespace(lines[open + 1]);
   return absl::StartsWith(body, "atomicAdd(") && absl::EndsWith(body, absl::StrCat(", ", head, ");"));
 }
@@ -182,6 +220,12 @@ bool holdsOnlyCopies(const std::vector<std::string> &lines, size_t open) {
       any |= shared;
       continue;
     }
+    if (std::optional<size_t> lambda = findLambda(lines, i)) {
+      if (!holdsOnlyCopies(lines, *lambda))
+        return false;
+      any = true;
+      continue;
+    }
     bool declares = absl::EndsWith(line, ";") && !absl::StrContains(line, "kc_") && absl::StrContains(line, " ") &&
                     (!absl::StrContains(line, "(") || absl::StartsWith(line, "alignas("));
     if (!line.empty() && !declares && std::none_of(std::begin(kHarmlessStarts), std::end(kHarmlessStarts), [&](const char *start) {
@@ -212,8 +256,8 @@ bool isRegister(const std::vector<std::string> &lines, size_t before, absl::stri
 /// those which are there before and behind it.
 bool findRegisters(const std::vector<std::string> &lines, size_t open, std::vector<size_t> &set) {
   static const char *const kHarmlessStarts[] = {"#", "//", "for (", "if (", "}"};
-  static const char *const kEffects[] = {"atomic", "shfl", "kc_tma_", "kc_bar_", "kc_cp_", "kc_mbarrier", "kc_cluster", "__st", "asm",
-                                         "+=",     "-=",   "*=",      "/=",      "|=",     "&=",          "^=",         "++;",  "--;"};
+  static const char *const kEffects[] = {"atomic",     "shfl", "kc_tma_", "kc_bar_", "kc_cp_", "kc_mbarrier",
+                                         "kc_cluster", "__st", "asm",     "++;",     "--;"};
   for (size_t i = open + 1, end = blockEnd(lines, open); i < end; i++) {
     absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
     if (std::any_of(std::begin(kEffects), std::end(kEffects), [&](const char *e) { return absl::StrContains(line, e); }))
@@ -235,8 +279,8 @@ bool findRegisters(const std::vector<std::string> &lines, size_t open, std::vect
 
 /// Where a statement of `line` that sets a register ends, and what it sets.
 std::pair<size_t, std::string> targetOf(const std::string &line) {
-  size_t first = line.find_first_not_of(' '), equals = line.find(" = ");
-  return {statementEnd(line, equals), line.substr(first, equals - first)};
+  size_t first = line.find_first_not_of(' '), assignment = findAssignment(line);
+  return {statementEnd(line, assignment), line.substr(first, assignment - first)};
 }
 
 /// Whether `name` stands in `text` as a word.
@@ -332,15 +376,31 @@ std::optional<size_t> findTestOfSums(const std::string &line) {
   return isNanTest(absl::string_view(line).substr(equals + 3, end - equals - 3)) ? std::optional(equals + 3) : std::nullopt;
 }
 
+/// The lines of a text. Statements that the printer has broken are brought into one line, and those that they had beside it are empty.
+std::vector<std::string> splitStatements(absl::string_view text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  bool inKernel = false;
+  for (size_t i = 0; i < lines.size(); i++) {
+    inKernel = (inKernel || absl::StrContains(lines[i], "__global__")) && !absl::StartsWith(lines[i], "}");
+    absl::string_view line = absl::StripAsciiWhitespace(lines[i]);
+    if (!inKernel || line.empty() || line[0] == '#' || absl::StartsWith(line, "//"))
+      continue;
+    std::string &whole = lines[i];
+    while (i + 1 < lines.size() && whole.find_last_of(";{}") != whole.size() - 1)
+      absl::StrAppend(&whole, absl::EndsWith(whole, "(") ? "" : " ", absl::StripAsciiWhitespace(std::exchange(lines[++i], "")));
+  }
+  return lines;
+}
+
 /// A text on the way to its mutants, line by line.
 class MutantWriter {
 public:
-  explicit MutantWriter(absl::string_view text) : lines_(absl::StrSplit(text, '\n')), marks_(text) {}
+  explicit MutantWriter(absl::string_view text) : text_(splitStatements(text)), lines_(text_), marks_(text) {}
 
   Mutants write() {
     bool deviceOnly = false, inKernel = false;
-    for (size_t i = 0; i < lines_.size(); i++) {
-      const std::string line = lines_[i];
+    for (size_t i = 0; i < text_.size(); i++) {
+      const std::string &line = text_[i];
       if (absl::StartsWith(line, "#ifndef KC_HOST"))
         deviceOnly = true;
       if (absl::StartsWith(line, "#e"))
@@ -354,7 +414,6 @@ public:
   }
 
 private:
-  /// `line` as it was: what is put into it moves what stands behind.
   void takeLine(size_t i, const std::string &line) {
     if (findTestOfSums(line))
       testsOfSums_.push_back(i);
@@ -378,21 +437,21 @@ private:
     if (equals == std::string::npos || end == std::string::npos || end < equals || isNanTest(line.substr(equals + 3, end - equals - 3)))
       return;
     std::string name = line.substr(at + 11, equals - at - 11);
-    std::vector<size_t> blocks = blocksGuardedBy(lines_, i, name);
+    std::vector<size_t> blocks = blocksGuardedBy(text_, i, name);
     auto allHold = [&](bool (*holds)(const std::vector<std::string> &, size_t)) {
-      return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(lines_, block); });
+      return !blocks.empty() && std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return holds(text_, block); });
     };
     bool onlySynchronises = allHold(holdsOnlySynchronisation), onlyCopies = allHold(holdsOnlyCopies),
          onlyRegisters = spoil(blocks, mutants_.all.size());
     bool isShortCut = allHold(isLastRound) || allHold(writesUnderMasks);
     if (blocks.empty()) {
-      blocks = roundsCountedBy(lines_, i, name);
+      blocks = roundsCountedBy(text_, i, name);
       isShortCut = !blocks.empty();
     }
     Mutant &m = add(i, equals + 3, end, true);
     if (isShortCut)
       for (size_t block : blocks)
-        m.shortCuts.emplace_back(int(block) + 1, int(blockEnd(lines_, block)));
+        m.shortCuts.emplace_back(int(block) + 1, int(blockEnd(text_, block)));
     m.onlySynchronises = onlySynchronises;
     m.onlyCopies = onlyCopies;
     m.onlyRegisters = onlyRegisters;
@@ -403,14 +462,14 @@ private:
     size_t close = line.rfind(')');
     if (close == std::string::npos || close <= at + 4)
       return;
-    bool onlySynchronises = holdsOnlySynchronisation(lines_, i), onlyCopies = holdsOnlyCopies(lines_, i),
+    bool onlySynchronises = holdsOnlySynchronisation(text_, i), onlyCopies = holdsOnlyCopies(text_, i),
          onlyRegisters = spoil({i}, mutants_.all.size()),
-         onlyInside = writesOnlyInside(lines_, i) || writesUnderMasks(lines_, i) || isLastRound(lines_, i); // before its own lines change
-    bool addsZero = addsNothing(lines_, i);
+         onlyInside = writesOnlyInside(text_, i) || writesUnderMasks(text_, i) || isLastRound(text_, i);
+    bool addsZero = addsNothing(text_, i);
     Mutant &m = add(i, at + 4, close, true);
     m.addsNothing = addsZero;
     if (onlyInside)
-      m.shortCuts.emplace_back(int(i) + 1, int(blockEnd(lines_, i)));
+      m.shortCuts.emplace_back(int(i) + 1, int(blockEnd(text_, i)));
     m.onlyRegisters = onlyRegisters;
     m.onlySynchronises = onlySynchronises;
     m.onlyCopies = onlyCopies;
@@ -419,10 +478,10 @@ private:
   /// Whether `blocks` set nothing but registers; those of mutant `number` are then spoiled.
   bool spoil(const std::vector<size_t> &blocks, size_t number) {
     std::vector<size_t> set;
-    if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return findRegisters(lines_, block, set); }))
+    if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), [&](size_t block) { return findRegisters(text_, block, set); }))
       return false;
     for (size_t line : set)
-      spoils_.push_back({line, absl::StrCat(" kce_spoil(", number, ", kce_held", number, ", ", targetOf(lines_[line]).second, ");")});
+      spoils_.push_back({line, absl::StrCat(" kce_spoil(", number, ", kce_held", number, ", ", targetOf(text_[line]).second, ");")});
     return true;
   }
 
@@ -439,7 +498,7 @@ private:
     if (mask) {
       // The condition's own outcome stays known as kce_held<number>.
       std::string held = absl::StrCat("kce_held", number), declared = absl::StrCat("bool ", held, " = (", old, "); ");
-      std::string beyond = beyondStartOf(lines_, index);
+      std::string beyond = beyondStartOf(text_, index);
       with = absl::StrCat("kce_forced(", number, ") || ",
                           beyond.empty() ? absl::StrCat("kce_mask(", number, ", ", held, ")")
                                          : absl::StrCat("(kce_mask(", number, ", ", held, " || ", beyond, ") && ", held, ")"));
@@ -465,6 +524,7 @@ private:
     mutants_.text = absl::StrJoin(lines_, "\n");
   }
 
+  const std::vector<std::string> text_; ///< as it was
   std::vector<std::string> lines_;
   LineMarks marks_;
   Mutants mutants_;

@@ -203,6 +203,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   CuNarrowOptions width;
   width.fits32 = fits32;
   pm.addNestedPass<cu::KernelOp>(createCuNarrow(width));
+  // Marks are part of what is compared, and nothing moves any more.
+  pm.addNestedPass<cu::KernelOp>(createCuOutline());
   // Each kernel is as it would be alone.
   pm.addPass(createCuJoin());
 }

@@ -25,6 +25,8 @@ OpFoldResult cu::DescAdvanceOp::fold(FoldAdaptor adaptor) { return matchPattern(
 
 LogicalResult cu::KernelOp::verifyRegions() { return verifyKernel(*this); }
 
+cu::LambdaOp cu::CallOp::getLambda() { return getCallee().getDefiningOp<LambdaOp>(); }
+
 MemRefType cu::memrefIn(ArrayRef<int64_t> shape, Type element, AddressSpace space) {
   auto attr = IntegerAttr::get(IntegerType::get(element.getContext(), 64), int64_t(space));
   return MemRefType::get(shape, element, MemRefLayoutAttrInterface(), attr);

@@ -39,8 +39,10 @@ def Cu_KernelOp : Cu_Op<"kernel", [IsolatedFromAbove, AutomaticAllocationScope, 
       take it. Integers have at most 64 bits.
     - [C5] an access has one index per dim of its memref.
     - [C6] counts, offsets, columns, coordinates and masks are what PTX takes; 0 or more groups are left pending.
-    - [C7] control flow is `scf.for`, counting by an index, `scf.if` and searches, with a condition over one index that ends in `cu.holds`.
+    - [C7] control flow is `scf.for`, counting by an index, `scf.if`, lambdas and searches, with a condition over one index that ends in
+      `cu.holds`.
     - [C8] `cu.most` is a number, `cu.unroll` a unit or a positive number.
+    - [C9] a lambda has the arguments of its type, numbers, gives nothing, and is only called.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes, ArrayAttr:$arg_sources,
     AffineMapAttr:$grid, I64Attr:$threads, I64Attr:$shared_bytes,
@@ -76,6 +78,25 @@ def Cu_CommentOp : Cu_Op<"comment"> {
   let summary = "a line for the reader of the CUDA text";
   let arguments = (ins StrAttr:$text);
   let assemblyFormat = "$text attr-dict";
+}
+
+def Cu_LambdaOp : Cu_Op<"lambda", [Pure, SingleBlock, NoTerminator]> {
+  let summary = "statements that are run in several places, written once: `[&](int k_tile) { .. }`";
+  let description = [{
+    The arguments, numbers, are what the places differ by; all else it takes from around it. It runs where `cu.call` says so, never
+    here. NVRTC puts it in at each of its places.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs FunctionType:$result);
+  let assemblyFormat = "$body attr-dict `:` type($result)";
+  let extraClassDeclaration = [{ ::mlir::Block &getBlock() { return getBody().front(); } }];
+}
+def Cu_CallOp : Cu_Op<"call", [TypesMatchWith<"arguments are those of the lambda", "callee", "arguments",
+                                              "::llvm::cast<::mlir::FunctionType>($_self).getInputs()">]> {
+  let summary = "runs the statements of a lambda";
+  let arguments = (ins FunctionType:$callee, Variadic<AnyType>:$arguments);
+  let assemblyFormat = "$callee `(` $arguments `)` attr-dict `:` type($callee)";
+  let extraClassDeclaration = [{ LambdaOp getLambda(); }];
 }
 
 //===----------------------------------------------------------------------===//

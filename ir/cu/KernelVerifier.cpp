@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a cu.kernel asks of its own attributes and of all that stands in it: [C1] to [C8] of its description.
+// What a cu.kernel asks of its own attributes and of all that stands in it: [C1] to [C9] of its description.
 #include "ir/cu/KernelVerifier.h"
 
 #include "ir/cu/Marks.h"
@@ -179,13 +179,25 @@ private:
         .Case([&](ShuffleXorOp o) { return checkCount(o, o.getMask(), 0, 31, "mask"); })
         .Case([&](NamedSyncOp o) { return checkCount(o, o.getThreads(), 1, 1024, "threads"); })
         .Case<CountWhereOp, FindWhereOp, ExtremeOp>([&](auto o) { return checkSearch(o); })
+        .Case([&](LambdaOp o) { return checkLambda(o); })
         .Default([](Operation *) { return success(); });
+  }
+
+  LogicalResult checkLambda(LambdaOp lambda) { // [C9]
+    auto type = cast<FunctionType>(lambda.getResult().getType());
+    bool takesNumbers = llvm::all_of(type.getInputs(), [](Type t) { return t.isIntOrIndexOrFloat(); });
+    if (!takesNumbers || type.getNumResults() || lambda.getBlock().getArgumentTypes() != type.getInputs())
+      return lambda.emitOpError() << "[C9] takes the arguments of its type, which are numbers, and gives nothing";
+    for (OpOperand &use : lambda.getResult().getUses())
+      if (!isa<CallOp>(use.getOwner()) || use.getOperandNumber() != 0)
+        return use.getOwner()->emitOpError() << "[C9] takes a lambda, and is no cu.call of it";
+    return success();
   }
 
   LogicalResult checkControl(Operation *op) { // [C7]
     bool ours = op->getDialect() == kernel_->getDialect();
-    if (op->getNumRegions() && !isa<scf::ForOp, scf::IfOp>(op) && !isSearch(op))
-      return op->emitOpError() << "[C7] is no control flow of a cu.kernel: that is scf.for, scf.if and searches";
+    if (op->getNumRegions() && !isa<scf::ForOp, scf::IfOp, LambdaOp>(op) && !isSearch(op))
+      return op->emitOpError() << "[C7] is no control flow of a cu.kernel: that is scf.for, scf.if, lambdas and searches";
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && !loop.getInductionVar().getType().isIndex())
       return op->emitOpError() << "[C7] must count by an index";
     // Memory is that of the launch and what SharedOp and alloca make, as it stands.

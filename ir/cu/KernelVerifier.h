@@ -6,7 +6,7 @@
 
 namespace kernelc::cu {
 
-/// [C1] to [C8] of cu.kernel.
+/// [C1] to [C9] of cu.kernel.
 mlir::LogicalResult verifyKernel(KernelOp kernel);
 
 } // namespace kernelc::cu

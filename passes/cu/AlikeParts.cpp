@@ -13,6 +13,16 @@ bool isScalarExpression(Operation *op) {
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<MemRefType>);
 }
 
+bool isProduct(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<cu::WgmmaOp, cu::WgmmaRegistersOp, cu::WgmmaFenceOp, cu::WgmmaCommitOp, cu::WgmmaWaitOp, cu::SetRegistersOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 SmallVector<Operation *> statementsOf(Block &block) {
   SmallVector<Operation *> statements;
   for (Operation &op : block)

@@ -13,6 +13,10 @@ namespace kernelc {
 /// Whether an op only computes scalars, so that it can be computed again or elsewhere. All others are statements.
 bool isScalarExpression(mlir::Operation *op);
 
+/// Whether an op starts or awaits products of warpgroups, which run on behind the statements that start them, or says how many registers
+/// there are: ptxas follows them best where they stand.
+bool isProduct(mlir::Operation *op);
+
 /// The statements of a block in order: neither expressions, nor arrays, nor the terminator.
 llvm::SmallVector<mlir::Operation *> statementsOf(mlir::Block &block);
 

@@ -164,6 +164,40 @@ def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
   let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
 }
 
+def CuOutline : Pass<"cu-outline", "::kernelc::cu::KernelOp"> {
+  let summary = "Write once what stands in several places";
+  let description = [{
+    Looks in all blocks for runs of statements that are the same but for numbers: the copies that fill slots, ahead of a
+    loop and in it. The statements become a lambda, with what the places differ by as its arguments, and each place calls it.
+    NVRTC puts it in at each place, so that the machine code stays.
+
+    Runs are the same where their statements are, operand by operand: the same value; results of statements that are the
+    same; private arrays that nobody else uses; expressions of the same values, which the lambda has or takes from around it; or two
+    numbers, an argument, that are known ahead of each place. Comments do not count: those of the first place stay.
+
+    ```mlir
+    scf.for %first = %c0 to %c3 step %c1 {
+      memref.store %a, %x[%first]
+      cu.cp_async_commit
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      %ahead = arith.addi %k, %c3
+      memref.store %a, %x[%ahead]
+      cu.cp_async_commit
+    }
+    ```
+
+    becomes a lambda of one index with both statements, which the loops call with `%first` and `%ahead`, if it saves enough
+    lines.
+
+    *Runs after `cu-narrow`, because* equal index arithmetic has equal marks then, which the lambda keeps; an argument is as narrow as
+    what is passed. Shuffles stay where they are, and statements that start or await products of warpgroups, as ptxas follows them
+    best there. Postcondition: each lambda is called twice at least.
+
+    Not tried: runs whose results are used behind them; arrays as arguments. Numeric effect: none.
+  }];
+}
+
 def CuJoin : Pass<"cu-join", "::mlir::ModuleOp"> {
   let summary = "Make one kernel of those that run beside each other";
   let description = [{

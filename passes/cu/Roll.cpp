@@ -19,17 +19,6 @@ namespace {
 /// Lines that a loop saves at least: fewer read better as they stand.
 constexpr int64_t kLeastSaved = 8;
 
-/// Products run on behind the statements that start them: ptxas follows them best where they stand.
-bool isProduct(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return isa<cu::WgmmaOp, cu::WgmmaRegistersOp, cu::WgmmaFenceOp, cu::WgmmaCommitOp, cu::WgmmaWaitOp, cu::SetRegistersOp>(inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// Whether a tensor copy of results is started in a statement.
 bool storesBox(Operation *op) {
   return op->walk([](cu::TmaStoreOp) { return WalkResult::interrupt(); }).wasInterrupted();

@@ -66,6 +66,7 @@ AffineExpr LaunchEmitter::extremeOfTiles(AffineExpr e, bool high) {
 
 std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, ArrayRef<int64_t> dims, int64_t index,
                                                 ArrayRef<int64_t> open, Location loc) {
+  loc = cu::unnamed(loc); // (of what is computed over the span)
   unsigned symbols = l_.extents.getNumSymbols(), rank = c_.rank();
   auto apply = [&](AffineExpr e, ArrayRef<Value> operands, Location at) -> Value {
     return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);

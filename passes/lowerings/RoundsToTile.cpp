@@ -159,10 +159,11 @@ private:
       SmallVector<Value> operands{tileNumber};
       AffineExpr number = i == from ? left : left % counts_[i];
       if (i != from && ended_[i]) {
-        Value slower = apply(left, tileNumber, w_.loc);
-        Value points = arith::MaxSIOp::create(b_, w_.loc, ended_[i], constant(1)); // (of none nothing is walked)
-        operands[0] = arith::RemSIOp::create(b_, w_.loc, slower, points);
-        tileNumber = arith::DivSIOp::create(b_, w_.loc, slower, points);
+        Location plain = cu::unnamed(w_.loc);
+        Value slower = apply(left, tileNumber, plain); // (of no points nothing is walked)
+        Value points = arith::MaxSIOp::create(b_, namedPlainly(w_.k[i], "_walked"), ended_[i], constant(1));
+        operands[0] = arith::RemSIOp::create(b_, plain, slower, points);
+        tileNumber = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("rest"), plain), slower, points);
         left = number = b_.getAffineDimExpr(0);
       } else if (i != from) {
         left = left.floorDiv(counts_[i]);

@@ -224,7 +224,7 @@ TEST(Mutate, ALastRoundMayBePassedBy) {
         measure(reverse("  float *const z = (float *)(kc_shared() + 256);\n  z[tid] = 1.0f;\n  float sum;\n  sum = 0.0f;\n"
                         "  if (count < 64) {\n" +
                         comment +
-                        "    if (tid >= count) {\n      sum += z[tid];\n    }\n  }\n"
+                        "    if (tid >= count) {\n      sum++;\n    }\n  }\n"
                         "  if (tid < count) {\n    s[tid] = s[tid] + sum;\n  }\n  __syncthreads();\n"));
     for (const Mutant &m : score.survivors)
       if (m.removed == "count < 64")
@@ -255,7 +255,8 @@ TEST(Mutate, ASumThatIsTakenAgainStandsInForAMask) {
   // Zero times what stands at the first number is added, which is NaN at times: these sums are taken again without it.
   auto verdictOf = [](const std::string &condition) {
     MutationScore score =
-        measure(reverse("  float sum[1];\n  float other[1];\n  other[0] = 0.0f;\n  if (tid < 1) {\n    other[0] += x[tid];\n  }\n"
+        measure(reverse("  float sum[1];\n  float other[1];\n  other[0] = 0.0f;\n  if (tid < 1) {\n    other[0] += x[tid];\n    "
+                        "other[0]++;\n  }\n"
                         "  sum[0] = s[tid % count] + 0.0f * other[0];\n  bool spoiled[1];\n  spoiled[0] = " +
                         condition +
                         ";\n  if (spoiled[0]) {\n    sum[0] = s[tid % count];\n  }\n  __syncthreads();\n"
@@ -378,6 +379,42 @@ TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
   EXPECT_FALSE(onlyCopies(staged)) << "brings nothing into shared memory";
   EXPECT_FALSE(onlyCopies(copy + "    kc_mbarrier_arrive(&full[0]);\n"));
   EXPECT_FALSE(onlyCopies("    const int at = 0;\n"));
+}
+
+TEST(Mutate, FollowsLambdasThatAreCalled) {
+  auto find = [](const std::string &body) {
+    return mutantsOf(
+               "extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  const auto part = [&](const int at) {\n" +
+               body + "  };\n  if (next < tiles) {\n    part(next);\n  }\n  y[0] = 1;\n}\n")
+        .all.back();
+  };
+  const std::string copy = "    kc_cp_async_16(&s[at], &x[at]);\n";
+  EXPECT_TRUE(find(copy).onlyCopies);
+  EXPECT_FALSE(find(copy + "    y[at] = 1;\n").onlyCopies);
+  EXPECT_TRUE(find("    kc_mbarrier_arrive(&full[at]);\n").onlySynchronises);
+  EXPECT_FALSE(find("    kc_mbarrier_arrive(&full[at]);\n    y[at] = 1;\n").onlySynchronises);
+  EXPECT_FALSE(find("    s[at] = 1;\n").shortCuts.empty()) << "writes shared memory alone";
+  EXPECT_TRUE(find("    y[at] = 1;\n").shortCuts.empty());
+}
+
+TEST(Mutate, TakesBrokenLinesAsOneStatement) {
+  Mutants found = mutantsOf("extern \"C\" __global__ void k(const float *x,\n    float *y) {\n  const bool inside = first < N &&\n"
+                            "                      last < N;\n  if (inside) {\n    y[first] =\n        x[first];\n  }\n}\n");
+  ASSERT_EQ(found.all.size(), 2u);
+  EXPECT_EQ(found.all[0].removed, "first < N && last < N");
+  EXPECT_NE(found.text.find("y[first] = x[first];\n\n  }"), std::string::npos) << "lines keep their numbers:\n" << found.text;
+}
+
+TEST(Mutate, KnowsAssignmentsThatAdd) {
+  auto findGuard = [](const std::string &statement) {
+    return mutantsOf(
+               "extern \"C\" __global__ void k() {\n  float sum = 0.0f;\n  for (int k = 0; k < K; k += 2) {\n    if (k < N) {\n      " +
+               statement + "\n    }\n  }\n}\n")
+        .all.front();
+  };
+  EXPECT_TRUE(findGuard("sum += x[k];").onlyRegisters);
+  EXPECT_FALSE(findGuard("y[k] += x[k];").onlyRegisters);
+  EXPECT_FALSE(findGuard("sum += x[k] <= 1.0f ? __shfl_xor_sync(0xffffffffu, 1.0f, 1) : 0.0f;").onlyRegisters);
 }
 
 } // namespace

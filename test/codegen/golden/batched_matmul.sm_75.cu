@@ -19,11 +19,14 @@ static __device__ __forceinline__ void kc_ldmatrix_x4_trans(unsigned *r, const v
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(kc_address(row)) : "memory");
 }
-static __device__ __forceinline__ void kc_mma_m16n8k16_f16(float *d, const unsigned *a, const unsigned *b) { // two k8 steps
+static __device__ __forceinline__ void kc_mma_m16n8k16_f16(float *d, const unsigned *a,
+                                                           const unsigned *b) { // two k8 steps
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]));
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[2]), "r"(a[3]), "r"(b[1]));
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[2]), "r"(a[3]), "r"(b[1]));
 }
 static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
   unsigned short r;
@@ -53,51 +56,55 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   f16 *const a_slots = (f16 *)(kc_shared());
   // 2 slots of 128 by 32 elements.
   f16 *const b_slots = (f16 *)(kc_shared() + 16384);
+  // Brings a tile into its slot.
+  const auto fill = [&](const bool exists, const int k0, const int slot_start) {
+    if (exists) {
+      const int tid = (int)threadIdx.x;
+      const int lane = tid % 32;
+      const int lane_mod_4 = lane % 4;
+      const int k_thread = k0 + lane_mod_4 * 8;
+      const int warp = tid / 32;
+      const int i_thread = lane / 4 + warp * 8;
+      const bool inside = k_thread < K;
+      const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
+      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
+      #pragma unroll
+      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
+        const int offset_1 = a_row + i_by32 * 32 * K;
+        alignas(16) f16 r[8];
+        #pragma unroll
+        for (int e = 0; e < 8; ++e) {
+          r[e] = 0;
+        }
+        if (i0 + (i_thread + i_by32 * 32) < M && inside) {
+          *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
+        }
+        *(uint4 *)(&a_slots[slot_start + (offset + i_by32 * 1024)]) = *(const uint4 *)(r);
+      }
+      const int lane_mod_16 = lane % 16;
+      const int j_thread = lane_mod_16 * 8;
+      const int k_thread_1 = lane / 16 + warp * 2;
+      const int j = j0 + j_thread;
+      const bool inside_1 = j < N;
+      const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
+      const int offset_1 = j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8;
+      #pragma unroll
+      for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
+        const int offset_2 = b_row + k_by8 * 8 * N;
+        alignas(16) f16 r[8];
+        #pragma unroll
+        for (int e = 0; e < 8; ++e) {
+          r[e] = 0;
+        }
+        if (inside_1 && k0 + (k_thread_1 + k_by8 * 8) < K) {
+          *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
+        }
+        *(uint4 *)(&b_slots[slot_start + (offset_1 + k_by8 * 512)]) = *(const uint4 *)(r);
+      }
+    }
+  };
   // Prologue: a first tile, on its way into its slot.
-  if (k_tiles > 0) {
-    const int tid = (int)threadIdx.x;
-    const int lane = tid % 32;
-    const int lane_mod_4 = lane % 4;
-    const int k_thread = lane_mod_4 * 8;
-    const int warp = tid / 32;
-    const int i_thread = lane / 4 + warp * 8;
-    const bool inside = k_thread < K;
-    const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
-    const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
-    #pragma unroll
-    for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-      const int offset_1 = a_row + i_by32 * 32 * K;
-      alignas(16) f16 r[8];
-      #pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        r[e] = 0;
-      }
-      if (i0 + (i_thread + i_by32 * 32) < M && inside) {
-        *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
-      }
-      *(uint4 *)(&a_slots[offset + i_by32 * 1024]) = *(const uint4 *)(r);
-    }
-    const int lane_mod_16 = lane % 16;
-    const int j_thread = lane_mod_16 * 8;
-    const int k_thread_1 = lane / 16 + warp * 2;
-    const int j = j0 + j_thread;
-    const bool inside_1 = j < N;
-    const int b_row = (n_tile * K + k_thread_1) * N + j;
-    const int offset_1 = j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8;
-    #pragma unroll
-    for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-      const int offset_2 = b_row + k_by8 * 8 * N;
-      alignas(16) f16 r[8];
-      #pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        r[e] = 0;
-      }
-      if (inside_1 && k_thread_1 + k_by8 * 8 < K) {
-        *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
-      }
-      *(uint4 *)(&b_slots[offset_1 + k_by8 * 512]) = *(const uint4 *)(r);
-    }
-  }
+  fill(k_tiles > 0, 0, 0);
   // Main loop: products of tiles along k.
   alignas(16) float acc[128];
   #pragma unroll
@@ -113,41 +120,37 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int lane_row = lane % 16;
   const int lane_div_16 = lane / 16;
   const int lane_column = lane_div_16 * 8;
-  const int row_start = lane_row * 64;
   const int chunk = warp_div_2 * 8;
-  const int swizzle = lane_row % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
     const int slot_start = k_tile % 2 * 4096;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
-    #pragma unroll
-    for (int mi = 0; mi < 4; ++mi) {
-      const int row = warp_row + mi * 16 + lane_row;
-      kc_ldmatrix_x4(&a_frag[mi * 4], &a_slots[slot_start + (row * 32 + (lane_div_16 ^ row / 2 % 4) * 8)]);
-    }
-    #pragma unroll
-    for (int np = 0; np < 4; ++np) {
-      kc_ldmatrix_x4_trans(&b_frag[np * 4], &b_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
-    }
+    // Loads what the next products multiply.
+    const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
+      const int offset = chunk_1 + lane_div_16;
+      #pragma unroll
+      for (int mi = 0; mi < 4; ++mi) {
+        const int row = warp_row + mi * 16 + lane_row;
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+      }
+      const int lane_row_1 = next_k + lane_row;
+      const int row_start = lane_row_1 * 64;
+      const int swizzle = lane_row_1 % 8;
+      #pragma unroll
+      for (int np = 0; np < 4; ++np) {
+        kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
+                             &b_slots[slot_start +
+                                      ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
+                                       ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
+      }
+    };
+    load_fragments(0, 0, 0);
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
       const int next = step + 1;
       if (next < 2) {
-        const int a_set = next % 2 * 16;
-        const int chunk_1 = next * 2 + lane_div_16;
-        #pragma unroll
-        for (int mi = 0; mi < 4; ++mi) {
-          const int row = warp_row + mi * 16 + lane_row;
-          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8)]);
-        }
-        const int b_k = next * 16 + lane_row;
-        const int row_start_1 = b_k * 64;
-        const int swizzle_1 = b_k % 8;
-        #pragma unroll
-        for (int np = 0; np < 4; ++np) {
-          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &b_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start_1 + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle_1) * 8)]);
-        }
+        load_fragments(next * 2, next % 2 * 16, next * 16);
       }
       const int a_set = step % 2 * 16;
       #pragma unroll
@@ -161,48 +164,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     }
     const int ahead = k_tile + 1;
     // A later tile, on its way into the slot that was read last.
-    if (ahead < k_tiles) {
-      const int k0 = ahead * 32;
-      const int slot_start_1 = ahead % 2 * 4096;
-      const int lane_mod_4 = lane % 4;
-      const int i_thread = lane / 4 + warp * 8;
-      const int k = k0 + lane_mod_4 * 8;
-      const bool inside = k < K;
-      const int a_row = (n_tile * M + (i0 + i_thread)) * K + k;
-      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
-      #pragma unroll
-      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        const int offset_1 = a_row + i_by32 * 32 * K;
-        alignas(16) f16 r[8];
-        #pragma unroll
-        for (int e = 0; e < 8; ++e) {
-          r[e] = 0;
-        }
-        if (i0 + (i_thread + i_by32 * 32) < M && inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
-        }
-        *(uint4 *)(&a_slots[slot_start_1 + (offset + i_by32 * 1024)]) = *(const uint4 *)(r);
-      }
-      const int j_thread = lane_row * 8;
-      const int k_thread = lane_div_16 + warp * 2;
-      const int j = j0 + j_thread;
-      const bool inside_1 = j < N;
-      const int b_row = (n_tile * K + (k0 + k_thread)) * N + j;
-      const int offset_1 = j_thread / 64 * 2048 + k_thread * 64 + (swizzle ^ k_thread % 8) * 8;
-      #pragma unroll
-      for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-        const int offset_2 = b_row + k_by8 * 8 * N;
-        alignas(16) f16 r[8];
-        #pragma unroll
-        for (int e = 0; e < 8; ++e) {
-          r[e] = 0;
-        }
-        if (inside_1 && k0 + (k_thread + k_by8 * 8) < K) {
-          *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
-        }
-        *(uint4 *)(&b_slots[slot_start_1 + (offset_1 + k_by8 * 512)]) = *(const uint4 *)(r);
-      }
-    }
+    fill(ahead < k_tiles, ahead * 32, ahead % 2 * 4096);
   }
   alignas(16) f16 c_r[128];
   #pragma unroll

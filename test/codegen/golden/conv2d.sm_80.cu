@@ -12,7 +12,8 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 }
 static __device__ __forceinline__ unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 static __device__ __forceinline__ void kc_cp_async_zfill_16(void *to, const void *from, int bytes) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(kc_address(to)), "l"(from), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(kc_address(to)), "l"(from), "r"(bytes)
+               : "memory");
 }
 static __device__ __forceinline__ void kc_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Pending> static __device__ __forceinline__ void kc_cp_async_wait() {
@@ -27,9 +28,10 @@ static __device__ __forceinline__ void kc_ldmatrix_x4_trans(unsigned *r, const v
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(kc_address(row)) : "memory");
 }
 static __device__ __forceinline__ void kc_mma_m16n8k16_f16(float *d, const unsigned *a, const unsigned *b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
   unsigned short r;
@@ -62,15 +64,14 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   f16 *const x_slots = (f16 *)(kc_shared());
   // 4 slots of 128 by 32 elements.
   f16 *const f_slots = (f16 *)(kc_shared() + 32768);
-  // Prologue: the first tiles, on their way into their slots.
-  #pragma unroll
-  for (int first = 0; first < 3; ++first) {
-    if (first < c_tiles) {
-      const int c0 = first % C_tiles * 32;
-      const int quotient = first / C_tiles;
+  // Brings a tile into its slot.
+  const auto fill = [&](const int c_tile) {
+    if (c_tile < c_tiles) {
+      const int c0 = c_tile % C_tiles * 32;
+      const int quotient = c_tile / C_tiles;
       const int s0 = quotient % S;
       const int r0 = quotient / S;
-      const int slot_start = first % 4 * 4096;
+      const int slot_start = c_tile % 4 * 4096;
       const int tid = (int)threadIdx.x;
       const int lane = tid % 32;
       const int lane_mod_4 = lane % 4;
@@ -85,7 +86,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
         const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C], inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
+        kc_cp_async_zfill_16(&x_slots[slot_start + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C],
+                             inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
       }
       const int lane_mod_16 = lane % 16;
       const int o_thread = lane_mod_16 * 8;
@@ -96,10 +98,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8;
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O], inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
+        kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O],
+                             inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
     kc_cp_async_commit();
+  };
+  // Prologue: the first tiles, on their way into their slots.
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    fill(first);
   }
   // Main loop: products of tiles along c.
   alignas(16) float acc[128];
@@ -116,42 +124,38 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int lane_row = lane % 16;
   const int lane_div_16 = lane / 16;
   const int lane_column = lane_div_16 * 8;
-  const int row_start = lane_row * 64;
   const int chunk = warp_div_2 * 8;
-  const int swizzle = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
     const int slot_start = c_tile % 4 * 4096;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
-    #pragma unroll
-    for (int mi = 0; mi < 4; ++mi) {
-      const int row = warp_row + mi * 16 + lane_row;
-      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (lane_div_16 ^ row / 2 % 4) * 8)]);
-    }
-    #pragma unroll
-    for (int np = 0; np < 4; ++np) {
-      kc_ldmatrix_x4_trans(&b_frag[np * 4], &f_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
-    }
+    // Loads what the next products multiply.
+    const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
+      const int offset = chunk_1 + lane_div_16;
+      #pragma unroll
+      for (int mi = 0; mi < 4; ++mi) {
+        const int row = warp_row + mi * 16 + lane_row;
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+      }
+      const int lane_row_1 = next_k + lane_row;
+      const int row_start = lane_row_1 * 64;
+      const int swizzle = lane_row_1 % 8;
+      #pragma unroll
+      for (int np = 0; np < 4; ++np) {
+        kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
+                             &f_slots[slot_start +
+                                      ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
+                                       ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
+      }
+    };
+    load_fragments(0, 0, 0);
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
       const int next = step + 1;
       if (next < 2) {
-        const int a_set = next % 2 * 16;
-        const int chunk_1 = next * 2 + lane_div_16;
-        #pragma unroll
-        for (int mi = 0; mi < 4; ++mi) {
-          const int row = warp_row + mi * 16 + lane_row;
-          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8)]);
-        }
-        const int b_k = next * 16 + lane_row;
-        const int row_start_1 = b_k * 64;
-        const int swizzle_1 = b_k % 8;
-        #pragma unroll
-        for (int np = 0; np < 4; ++np) {
-          kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4], &f_slots[slot_start + ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start_1 + ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle_1) * 8)]);
-        }
+        load_fragments(next * 2, next % 2 * 16, next * 16);
       }
       const int a_set = step % 2 * 16;
       #pragma unroll
@@ -163,39 +167,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         }
       }
     }
-    const int ahead = c_tile + 3;
     // A later tile, on its way into the slot that was read last.
-    if (ahead < c_tiles) {
-      const int c0 = ahead % C_tiles * 32;
-      const int quotient = ahead / C_tiles;
-      const int s0 = quotient % S;
-      const int r0 = quotient / S;
-      const int slot_start_1 = ahead % 4 * 4096;
-      const int lane_mod_4 = lane % 4;
-      const int w_thread = lane / 4 + warp * 8;
-      const int c = c0 + lane_mod_4 * 8;
-      const int offset = h_tile + r0 - R / 2;
-      const bool inside = c < C && offset >= 0 && offset < H;
-      const int S_div_2 = S / 2;
-      const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
-      const int offset_1 = w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8;
-      #pragma unroll
-      for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C], inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
-      }
-      const int o_thread = lane_row * 8;
-      const int c_thread = lane_div_16 + warp * 2;
-      const int o = o0 + o_thread;
-      const bool inside_1 = o < O;
-      const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
-      const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (swizzle ^ c_thread % 8) * 8;
-      #pragma unroll
-      for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[slot_start_1 + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O], inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
-      }
-    }
-    kc_cp_async_commit();
+    fill(c_tile + 3);
   }
   kc_cp_async_wait<0>();
   alignas(16) f16 y_r[128];

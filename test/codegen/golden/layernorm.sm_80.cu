@@ -44,21 +44,20 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        sum_j_partial[j_elem] = sum_j_partial[j_elem] + x_r[j_elem + j_by512 * 4];
+        sum_j_partial[j_elem] += x_r[j_elem + j_by512 * 4];
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float partial = 0.0f;
+  float sum_j = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    partial = partial + sum_j_partial[j_elem];
+    sum_j += sum_j_partial[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    partial = partial + __shfl_xor_sync(0xffffffffu, partial, 1 << step);
+    sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
-  float sum_j = partial;
   const bool first_lane = lane == 0;
   float *const sum_j_partials = (float *)(kc_shared());
   if (first_lane) {
@@ -68,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   float total = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total = total + sum_j_partials[w];
+    total += sum_j_partials[w];
   }
   sum_j = total;
   // Walk j in tiles.
@@ -104,21 +103,20 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
         const float difference = x_r[j_elem + j_by512 * 4] - mu;
-        sum_j_partial_1[j_elem] = sum_j_partial_1[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? difference * difference : 0.0f);
+        sum_j_partial_1[j_elem] += j0 + (j_thread + j_elem + j_by512 * 512) < N ? difference * difference : 0.0f;
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float partial_1 = 0.0f;
+  float sum_j_1 = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    partial_1 = partial_1 + sum_j_partial_1[j_elem];
+    sum_j_1 += sum_j_partial_1[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
+    sum_j_1 += __shfl_xor_sync(0xffffffffu, sum_j_1, 1 << step);
   }
-  float sum_j_1 = partial_1;
   float *const sum_j_partials_1 = (float *)(kc_shared() + 128);
   if (first_lane) {
     sum_j_partials_1[warp] = sum_j_1;
@@ -127,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   float total_1 = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 = total_1 + sum_j_partials_1[w];
+    total_1 += sum_j_partials_1[w];
   }
   sum_j_1 = total_1;
   // Walk j in tiles.

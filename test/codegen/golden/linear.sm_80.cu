@@ -12,7 +12,8 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 }
 static __device__ __forceinline__ unsigned kc_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 static __device__ __forceinline__ void kc_cp_async_zfill_16(void *to, const void *from, int bytes) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(kc_address(to)), "l"(from), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(kc_address(to)), "l"(from), "r"(bytes)
+               : "memory");
 }
 static __device__ __forceinline__ void kc_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Pending> static __device__ __forceinline__ void kc_cp_async_wait() {
@@ -23,11 +24,13 @@ static __device__ __forceinline__ void kc_ldmatrix_x4(unsigned *r, const void *r
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(kc_address(row)) : "memory");
 }
 static __device__ __forceinline__ void kc_mma_m16n8k16_bf16(float *d, const unsigned *a, const unsigned *b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
+static __device__ __forceinline__ float
+kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
   float r;
   asm("mov.b32 %0, {%1, %2};" : "=f"(r) : "h"((unsigned short)0), "h"(v));
   return r;
@@ -57,31 +60,37 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   bf16 *const x_slots = (bf16 *)(kc_shared());
   // 4 slots of 128 by 32 elements.
   bf16 *const w_slots = (bf16 *)(kc_shared() + 32768);
-  // Prologue: the first tiles, on their way into their slots.
+  // Brings a tile into its slot.
 #line 3 "linear.kc"
-  #pragma unroll
-  for (int first = 0; first < 3; ++first) {
-    if (first < k_tiles) {
-      const int slot_start = first % 4 * 4096;
+  const auto fill = [&](const int k_tile) {
+    if (k_tile < k_tiles) {
+      const int slot_start = k_tile % 4 * 4096;
       const int tid = (int)threadIdx.x;
       const int lane = tid % 32;
       const int lane_mod_4 = lane % 4;
       const int i_thread = lane / 4 + tid / 32 * 8;
-      const int k = first * 32 + lane_mod_4 * 8;
+      const int k = k_tile * 32 + lane_mod_4 * 8;
       const bool inside = k < K;
       const int x_row = (i0 + i_thread) * K + k;
       const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[slot_start + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K], i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
+        kc_cp_async_zfill_16(&x_slots[slot_start + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K],
+                             i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
       }
       const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[slot_start + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K], j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
+        kc_cp_async_zfill_16(&w_slots[slot_start + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K],
+                             j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
+  };
+  // Prologue: the first tiles, on their way into their slots.
+  #pragma unroll
+  for (int first = 0; first < 3; ++first) {
+    fill(first);
   }
   // Main loop: products of tiles along k.
   alignas(16) float a[128];
@@ -104,34 +113,27 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     const int slot_start = k_tile % 4 * 4096;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
-    #pragma unroll
-    for (int mi = 0; mi < 4; ++mi) {
-      const int row = warp_row + mi * 16 + lane_row;
-      kc_ldmatrix_x4(&a_frag[mi * 4], &x_slots[slot_start + (row * 32 + (lane_div_16 ^ row / 2 % 4) * 8)]);
-    }
-    #pragma unroll
-    for (int np = 0; np < 4; ++np) {
-      const int column = warp_column + np * 16 + lane_column;
-      kc_ldmatrix_x4(&b_frag[np * 4], &w_slots[slot_start + (column * 32 + (remainder ^ column / 2 % 4) * 8)]);
-    }
+    // Loads what the next products multiply.
+    const auto load_fragments = [&](const int chunk, const int a_set) {
+      const int offset = chunk + lane_div_16;
+      #pragma unroll
+      for (int mi = 0; mi < 4; ++mi) {
+        const int row = warp_row + mi * 16 + lane_row;
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+      }
+      const int offset_1 = chunk + remainder;
+      #pragma unroll
+      for (int np = 0; np < 4; ++np) {
+        const int column = warp_column + np * 16 + lane_column;
+        kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (offset_1 ^ column / 2 % 4) * 8)]);
+      }
+    };
+    load_fragments(0, 0);
     #pragma unroll
     for (int step = 0; step < 2; ++step) {
       const int next = step + 1;
       if (next < 2) {
-        const int a_set = next % 2 * 16;
-        const int chunk = next * 2;
-        const int chunk_1 = chunk + lane_div_16;
-        #pragma unroll
-        for (int mi = 0; mi < 4; ++mi) {
-          const int row = warp_row + mi * 16 + lane_row;
-          kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (chunk_1 ^ row / 2 % 4) * 8)]);
-        }
-        const int chunk_2 = chunk + remainder;
-        #pragma unroll
-        for (int np = 0; np < 4; ++np) {
-          const int column = warp_column + np * 16 + lane_column;
-          kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (chunk_2 ^ column / 2 % 4) * 8)]);
-        }
+        load_fragments(next * 2, next % 2 * 16);
       }
       const int a_set = step % 2 * 16;
       #pragma unroll
@@ -143,27 +145,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
         }
       }
     }
-    const int ahead = k_tile + 3;
     // A later tile, on its way into the slot that was read last.
-    if (ahead < k_tiles) {
-      const int slot_start_1 = ahead % 4 * 4096;
-      const int lane_mod_4 = lane % 4;
-      const int i_thread = lane / 4 + warp * 8;
-      const int k = ahead * 32 + lane_mod_4 * 8;
-      const bool inside = k < K;
-      const int x_row = (i0 + i_thread) * K + k;
-      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
-      #pragma unroll
-      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[slot_start_1 + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K], i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
-      }
-      const int w_row = (j0 + i_thread) * K + k;
-      #pragma unroll
-      for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[slot_start_1 + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K], j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
-      }
-    }
-    kc_cp_async_commit();
+    fill(k_tile + 3);
   }
   kc_cp_async_wait<0>();
   // Load b.

@@ -19,11 +19,15 @@ static __device__ __forceinline__ void kc_stmatrix_x4(void *row, const unsigned 
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                ::"r"(kc_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
 }
-static __device__ __forceinline__ void kc_bar_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+static __device__ __forceinline__ void kc_bar_sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 static __device__ __forceinline__ void kc_mbarrier_init(void *bar, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(kc_address(bar)), "r"(count) : "memory");
 }
-static __device__ __forceinline__ void kc_fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+static __device__ __forceinline__ void kc_fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 static __device__ __forceinline__ void kc_mbarrier_expect_tx(void *bar, unsigned bytes) { // and arrives
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(kc_address(bar)), "r"(bytes) : "memory");
 }
@@ -38,35 +42,58 @@ struct alignas(64) kc_tensor_map {
   unsigned long long words[16];
 };
 static __device__ __forceinline__ void kc_tma_load_2d(void *to, const kc_tensor_map *map, int c0, int c1, void *bar) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               ::"r"(kc_address(to)), "l"(map), "r"(c0), "r"(c1), "r"(kc_address(bar)) : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::
+          "r"(kc_address(to)),
+      "l"(map), "r"(c0), "r"(c1), "r"(kc_address(bar))
+      : "memory");
 }
 static __device__ __forceinline__ void kc_tma_store_2d(const kc_tensor_map *map, const void *from, int c0, int c1) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];"
                ::"l"(map), "r"(kc_address(from)), "r"(c0), "r"(c1) : "memory");
 }
 static __device__ __forceinline__ void kc_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-template <int Pending> static __device__ __forceinline__ void kc_tma_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory"); }
-static __device__ __forceinline__ void kc_fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-static __device__ __forceinline__ void kc_prefetch_tensor_map(const kc_tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
-template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count)); }
-template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count)); }
-static __device__ __forceinline__ unsigned long long kc_smem_desc(const void *p, int leading, int stride, int swizzle) { // PTX ISA, matrix descriptor
+template <int Pending> static __device__ __forceinline__ void kc_tma_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
+}
+static __device__ __forceinline__ void kc_fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+static __device__ __forceinline__ void kc_prefetch_tensor_map(const kc_tensor_map *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+}
+template <int Count> static __device__ __forceinline__ void kc_setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+}
+static __device__ __forceinline__ unsigned long long kc_smem_desc(const void *p, int leading, int stride,
+                                                                  int swizzle) { // PTX ISA, matrix descriptor
   unsigned long long mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
   return (unsigned long long)((kc_address(p) & 0x3ffff) >> 4) | (unsigned long long)(leading >> 4) << 16 |
          (unsigned long long)(stride >> 4) << 32 | mode << 62;
 }
-static __device__ __forceinline__ unsigned long long kc_desc_advance(unsigned long long desc, int bytes) { return desc + (unsigned)(bytes >> 4); }
+static __device__ __forceinline__ unsigned long long kc_desc_advance(unsigned long long desc, int bytes) {
+  return desc + (unsigned)(bytes >> 4);
+}
 static __device__ __forceinline__ void kc_wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-static __device__ __forceinline__ void kc_wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int Pending> static __device__ __forceinline__ void kc_wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory"); }
-template <int Count> static __device__ __forceinline__ void kc_wgmma_hold(float *d) { // the compiler moves no use of these registers across
+static __device__ __forceinline__ void kc_wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int Pending> static __device__ __forceinline__ void kc_wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
+}
+template <int Count>
+static __device__ __forceinline__ void kc_wgmma_hold(float *d) { // the compiler moves no use of these registers across
 #pragma unroll
-  for (int i = 0; i < Count; ++i) asm volatile("" : "+f"(d[i])::"memory");
+  for (int i = 0; i < Count; ++i)
+    asm volatile("" : "+f"(d[i])::"memory");
 }
 template <int N, int TransposeA, int TransposeB>
 __device__ void kc_wgmma_bf16(float *d, unsigned long long a, unsigned long long b, int accumulate);
-static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
+static __device__ __forceinline__ float
+kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
   float r;
   asm("mov.b32 %0, {%1, %2};" : "=f"(r) : "h"((unsigned short)0), "h"(v));
   return r;
@@ -76,10 +103,12 @@ static __device__ __forceinline__ unsigned short kc_f32_to_bf16(float v) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
   return r;
 }
-template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, unsigned long long a, unsigned long long b, int accumulate) {
+template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, unsigned long long a,
+    unsigned long long b, int accumulate) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
@@ -177,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_tma_load_2d(&x_slots[slot * 8192], &x_map, k0, i0, &full[slot]);
           kc_tma_load_2d(&w_slots[slot * 16384], &w_map, k0, j0, &full[slot]);
         }
-        filled = filled + k_tiles;
+        filled += k_tiles;
       }
     }
   } else {
@@ -297,7 +326,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_bar_sync(barrier, 128);
         #pragma unroll
         for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192], (const unsigned *)(&y_r[j_by16 * 8]));
+          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192],
+                         (const unsigned *)(&y_r[j_by16 * 8]));
         }
         // A tensor copy stores what the warpgroup has put there.
         kc_fence_proxy_async();

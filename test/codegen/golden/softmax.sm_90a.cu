@@ -53,21 +53,22 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
-        max_j_partial[j_elem] = kc_maximum(max_j_partial[j_elem], j0 + (j_thread + j_elem + j_by512 * 512) < N ? x_r[j_elem + j_by512 * 4] : -kc_infinity());
+        max_j_partial[j_elem] = kc_maximum(max_j_partial[j_elem],
+                                           j0 + (j_thread + j_elem + j_by512 * 512) < N
+                                               ? x_r[j_elem + j_by512 * 4] : -kc_infinity());
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float partial = -kc_infinity();
+  float max_j = -kc_infinity();
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    partial = kc_maximum(partial, max_j_partial[j_elem]);
+    max_j = kc_maximum(max_j, max_j_partial[j_elem]);
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    partial = kc_maximum(partial, __shfl_xor_sync(0xffffffffu, partial, 1 << step));
+    max_j = kc_maximum(max_j, __shfl_xor_sync(0xffffffffu, max_j, 1 << step));
   }
-  float max_j = partial;
   const bool first_lane = lane == 0;
   float *const max_j_partials = (float *)(kc_shared());
   if (first_lane) {
@@ -106,21 +107,20 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
       #pragma unroll
       for (int j_elem = 0; j_elem < 4; ++j_elem) {
         const float exponential = expf(x_r[j_elem + j_by512 * 4] - max_j);
-        sum_j_partial[j_elem] = sum_j_partial[j_elem] + (j0 + (j_thread + j_elem + j_by512 * 512) < N ? exponential : 0.0f);
+        sum_j_partial[j_elem] += j0 + (j_thread + j_elem + j_by512 * 512) < N ? exponential : 0.0f;
       }
     }
   }
   // Combine over j: registers, then lanes, then warps.
-  float partial_1 = 0.0f;
+  float sum_j = 0.0f;
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
-    partial_1 = partial_1 + sum_j_partial[j_elem];
+    sum_j += sum_j_partial[j_elem];
   }
   #pragma unroll
   for (int step = 0; step < 5; ++step) {
-    partial_1 = partial_1 + __shfl_xor_sync(0xffffffffu, partial_1, 1 << step);
+    sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
-  float sum_j = partial_1;
   float *const sum_j_partials = (float *)(kc_shared() + 128);
   if (first_lane) {
     sum_j_partials[warp] = sum_j;
@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   float total_1 = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 = total_1 + sum_j_partials[w];
+    total_1 += sum_j_partials[w];
   }
   sum_j = total_1;
   // Walk j in tiles.

@@ -179,7 +179,7 @@ cu.kernel @f attributes {sizes = ["N"], arg_sources = [{source = 0 : i64}, {div 
   %t = cu.thread_id
   %s = cu.shared 0 : memref<128xf32, 3>
   %v = memref.load %x[%t] : memref<?xf32, 1>
-  // expected-error @+1 {{[C7] is no control flow of a cu.kernel: that is scf.for, scf.if and searches}}
+  // expected-error @+1 {{[C7] is no control flow of a cu.kernel: that is scf.for, scf.if, lambdas and searches}}
   scf.execute_region {
     scf.yield
   }
@@ -207,4 +207,34 @@ cu.kernel @f attributes {sizes = ["N"], arg_sources = [{source = 0 : i64}, {div 
   scf.for %k = %a to %t step %a {
   } {cu.unroll = -1 : i64}
   memref.store %v, %s[%t] : memref<128xf32, 3>
+}
+// -----
+cu.kernel @f attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 512 : i64} {
+  // expected-error @+1 {{[C9] takes the arguments of its type, which are numbers, and gives nothing}}
+  %f = cu.lambda {
+  ^bb0(%i: index):
+    cu.sync
+  } : (f32) -> ()
+}
+// -----
+cu.kernel @f attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 512 : i64} {
+  %t = cu.thread_id
+  %f = cu.lambda {
+  ^bb0(%i: index):
+    cu.sync
+  } : (index) -> ()
+  %b = cu.block_id
+  %is = arith.cmpi eq, %t, %b : index
+  // expected-error @+1 {{[C9] takes a lambda, and is no cu.call of it}}
+  %g = arith.select %is, %f, %f : (index) -> ()
+}
+// -----
+cu.kernel @f attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 512 : i64} {
+  %t = cu.thread_id
+  %f = cu.lambda {
+  ^bb0(%i: index):
+    cu.sync
+  } : (index) -> ()
+  // expected-error @+1 {{number of operands and types do not match: got 0 operands and 1 types}}
+  cu.call %f() : (index) -> ()
 }
