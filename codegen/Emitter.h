@@ -91,6 +91,7 @@ private:
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);
   void emitAtomic(cu::AtomicOp op);
+  void emitAddVector(cu::AddVectorOp op);
   bool isCopy(mlir::memref::StoreOp only);
   /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
   bool keepsValue(mlir::memref::LoadOp load);
