@@ -3,6 +3,7 @@
 #include "frontend/Emit.h"
 
 #include "ir/te/Faults.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "llvm/ADT/DenseSet.h"
@@ -160,6 +161,8 @@ Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, String
                                  namesOf(domain), builder.getI64IntegerAttr(outer.size()), AffineMapAttr::get(sizesMap(extentsOf(domain))),
                                  conditionSet(parts.affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
                                  name.empty() ? StringAttr() : builder.getStringAttr(name));
+  if (anyOrder && reduce->combiner == te::Combiner::Sum && isa<FloatType>(type.getElementType()))
+    te::kAnyOrder.putOn(op);
   Block *block = openBody(op.getBody(), domain);
   RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);
   Value value = region.emit(reduce->ops[0]);
@@ -228,7 +231,7 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
   auto op = te::ScatterOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(form.element)), kind, namesOf(vars),
                                   AffineMapAttr::get(sizesMap(extentsOf(vars))), conditionSet(parts.affine, vars), init,
                                   AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                  form.guarded ? builder.getUnitAttr() : UnitAttr(), form.anyOrder ? builder.getUnitAttr() : UnitAttr());
+                                  form.guarded ? builder.getUnitAttr() : UnitAttr(), s.anyOrder ? builder.getUnitAttr() : UnitAttr());
   Block *block = openBody(op.getBody(), vars);
   RegionEmitter region(*this, builder, vars, block->getArguments(), parts.reductions);
   SmallVector<Value> yielded = {region.emitStored(form.term, form.element)};
@@ -242,6 +245,7 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
 void KernelEmitter::emitStatement(const CoreStatement &s) {
   if (!s.isLet)
     folds.clear(); // what they read may be written
+  anyOrder = s.anyOrder;
   if (s.scatter)
     return emitScatter(s);
   if (s.order)

@@ -153,7 +153,8 @@ void Sema::recordWhere(CoreStatement core, std::string what) {
   core.subscripts = {elab.makeAffine(place, loc)};
   core.value = number;
   core.whole = false;
-  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false, true};
+  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false};
+  core.anyOrder = true;
   kernel.faults.entries.push_back({loc, std::move(what), core.vars});
   statements.push_back(std::move(core));
 }

@@ -43,6 +43,7 @@ bool Sema::checkLet(const Statement &s) {
   CoreStatement core;
   core.loc = s.loc;
   core.isLet = true;
+  core.anyOrder = s.anyOrder || kernel.def->anyOrder;
   elab.leftNames.clear();
   elab.leftDims.clear();
   elab.plainAssign = true;

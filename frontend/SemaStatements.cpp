@@ -405,10 +405,9 @@ bool Sema::checkAssign(const Statement &s) {
 
 bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
   Tensor *t = core.target;
-  if (core.scatter) {
+  core.anyOrder = s.anyOrder || kernel.def->anyOrder;
+  if (core.scatter)
     core.value = core.scatter->term;
-    core.scatter->anyOrder = s.anyOrder || kernel.def->anyOrder;
-  }
   if (!finishStatement(core) || (readsOwn(core) && !makeRecurrence(core))) {
     t->poisoned = true;
     return false;

@@ -66,7 +66,8 @@ std::vector<LaunchRecord> otherChoices(const SchedulePoint &own) {
     for (const char *unit : {"simt", "mma", "wgmma"})
       if (l.unit != unit)
         choices.push_back({l.launch, unit, {}, {}, {}});
-  for (auto [key, value] : {std::pair("copies", "always"), {"copies", "never"}, {"merge", "launch"}, {"merge", "cluster"}})
+  for (auto [key, value] :
+       {std::pair("copies", "always"), {"copies", "never"}, {"merge", "launch"}, {"merge", "cluster"}, {"merge", "memory"}})
     choices.push_back({"", "", {}, {}, {}, {{key, value}}});
   for (int64_t parts : {1, 2, 4, 8, 16, 32, 64})
     choices.push_back({"", "", {}, {{"parts", parts}}, {}});

@@ -41,6 +41,9 @@ inline constexpr UnitMark kInSet{"in_set", isOp<ReduceOp>, "reductions"};
 bool areParallelDims(mlir::Operation *op, mlir::Attribute dims);
 inline constexpr NumbersMark kStreamedDims{"streamed", isOp<ReduceOp>, "reductions", areParallelDims, "a list of parallel dims"};
 
+/// A sum of floats that the program lets add up in any order, which may differ from run to run (`order(any)`).
+inline constexpr UnitMark kAnyOrder{"any_order", isOp<ReduceOp>, "reductions"};
+
 /// A reduction that walks a product's results, which are made once more for others who read them.
 inline constexpr UnitMark kWalking{"walks", isOp<ReduceOp>, "reductions"};
 
@@ -84,10 +87,31 @@ inline constexpr UnitMark kRoundedAccumulate{"rounded_accumulate", isOp<KernelOp
 inline constexpr UnitMark kSumsInF32{"sums_in_f32", isOp<KernelOp>, "kernels"};
 
 inline constexpr const Mark *kMarks[] = {
-    &kOwnLaunch,    &kSegmented,      &kAllExist,  &kPointwise,        &kInTile,         &kBehindParts,
-    &kNoSibling,    &kInSet,          &kWalking,   &kStreamedDims,     &kPrecisionText,  &kRoundsHighPart,
-    &kLawText,      &kPlan,           &kSchedule,  &kScheduleAt,       &kFaults,         &kLimits,
-    &kParamStrides, &kParamAlignment, &kPrecision, &kPrecisionApplied, &kFastAccumulate, &kRoundedAccumulate,
+    &kOwnLaunch,
+    &kSegmented,
+    &kAllExist,
+    &kPointwise,
+    &kInTile,
+    &kBehindParts,
+    &kNoSibling,
+    &kInSet,
+    &kWalking,
+    &kAnyOrder,
+    &kStreamedDims,
+    &kPrecisionText,
+    &kRoundsHighPart,
+    &kLawText,
+    &kPlan,
+    &kSchedule,
+    &kScheduleAt,
+    &kFaults,
+    &kLimits,
+    &kParamStrides,
+    &kParamAlignment,
+    &kPrecision,
+    &kPrecisionApplied,
+    &kFastAccumulate,
+    &kRoundedAccumulate,
     &kSumsInF32,
 };
 

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Factors.h"
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -299,6 +300,7 @@ private:
         RankedTensorType::get(SmallVector<int64_t>(result.count(), ShapedType::kDynamic), reduce_.getResult().getType().getElementType());
     auto sum = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(order), result.count(), extentsOf(order),
                                 IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(names_.back()));
+    kAnyOrder.keep(reduce_, sum);
     fillBody(sum.getBody().emplaceBlock(), order, operands, {});
     return sum.getResult();
   }
@@ -317,6 +319,7 @@ private:
     if (domain == result) { // nothing is left to sum
       auto op = ComputeOp::create(b, reduce_.getLoc(), type, indicesOf(order), extentsOf(order), IntegerSetAttr(), Value(), AffineMapAttr(),
                                   reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
+      kAnyOrder.keep(reduce_, op);
       fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
       made = op.getResult();
     } else {

@@ -2,6 +2,7 @@
 // te-reader-windows: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -141,6 +142,7 @@ private:
     auto moved = ReduceOp::create(b, product.getLoc(), type, product.getKind(), b.getArrayAttr(names), parallel,
                                   AffineMap::get(0, symbols, extents, b.getContext()), IntegerSetAttr(), Value(), AffineMapAttr(),
                                   AffineMapAttr(), product.getNameAttr());
+    kAnyOrder.keep(product, moved);
     Block &block = moved.getBody().emplaceBlock();
     for (size_t d = 0; d < names.size(); ++d)
       block.addArgument(b.getIndexType(), product.getLoc());

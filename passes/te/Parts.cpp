@@ -11,68 +11,144 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
-  OpBuilder b(r);
-  Location loc = r.getLoc();
-  unsigned parallel = r.getNumParallel(), dims = r.getNumDims(), symbols = r.getExtents().getNumSymbols();
-  // The dims of r in the order that the parts have them, and the second step.
-  SmallVector<unsigned> results = llvm::to_vector(llvm::seq(0u, parallel)), merged = results;
-  results.insert(results.begin() + at, outer.begin(), outer.end());
-  llvm::append_range(merged, outer);
-  SmallVector<unsigned> order(results);
-  for (unsigned d = parallel; d < dims; ++d)
-    if (!llvm::is_contained(outer, d))
-      order.push_back(d);
-  auto make = [&](ArrayRef<unsigned> list, unsigned rank, StringAttr name, IntegerSetAttr where) {
-    SmallVector<Attribute> names;
-    SmallVector<AffineExpr> extents;
-    for (unsigned d : list) {
-      names.push_back(r.getIndices()[d]);
-      extents.push_back(r.getExtents().getResult(d));
-    }
-    auto type = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), r.getResult().getType().getElementType());
-    auto op = ReduceOp::create(b, loc, type, r.getKind(), b.getArrayAttr(names), rank, AffineMap::get(0, symbols, extents, b.getContext()),
-                               where, Value(), AffineMapAttr(), AffineMapAttr(), name);
-    Block &block = op.getBody().emplaceBlock();
-    for (size_t i = 0; i < list.size(); ++i)
-      block.addArgument(b.getIndexType(), loc);
-    return op;
-  };
-  IntegerSetAttr where;
-  if (std::optional<IntegerSet> set = getCondition(r)) {
-    SmallVector<AffineExpr> moved(dims), constraints;
-    for (auto [place, d] : llvm::enumerate(order))
-      moved[d] = b.getAffineDimExpr(place);
-    for (AffineExpr e : set->getConstraints())
-      constraints.push_back(e.replaceDims(moved));
-    where = IntegerSetAttr::get(IntegerSet::get(dims, symbols, constraints, set->getEqFlags()));
-  }
-  StringAttr partName = r.getNameAttr() ? b.getStringAttr(r.getNameAttr().getValue() + "_part") : StringAttr();
-  ReduceOp part = make(order, results.size(), partName, where);
-  if (ArrayRef<int64_t> thin = getThinDims(r); !thin.empty()) {
-    SmallVector<int64_t> moved;
-    for (int64_t d : thin)
-      moved.push_back(llvm::find(order, unsigned(d)) - order.begin());
-    kStreamedDims.putOn(part, moved);
-  }
-  IRMapping mapping;
-  for (auto [place, d] : llvm::enumerate(order))
-    mapping.map(r.getBlock().getArgument(d), part.getBlock().getArgument(place));
-  OpBuilder inside = OpBuilder::atBlockEnd(&part.getBlock());
-  for (Operation &op : r.getBlock())
-    inside.clone(op, mapping);
+namespace {
 
-  ReduceOp whole = make(merged, parallel, r.getNameAttr(), {});
-  SmallVector<Value> point;
-  for (unsigned d : results)
-    point.push_back(whole.getBlock().getArgument(llvm::find(merged, d) - merged.begin()));
-  inside = OpBuilder::atBlockEnd(&whole.getBlock());
-  Value v = ReadOp::create(inside, loc, part.getResult().getType().getElementType(), part.getResult(), point, AffineMapAttr(),
-                           BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-  YieldOp::create(inside, loc, v, Value());
-  whole.getResult().setType(r.getResult().getType());
-  r.replaceAllUsesWith(whole.getResult());
+/// The two steps of a reduction `r`, of which the first has the reduced dims `outer` among its results.
+class PartsOfReduction {
+public:
+  PartsOfReduction(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) : r_(r), b_(r), loc_(r.getLoc()), parallel_(r.getNumParallel()) {
+    results_ = llvm::to_vector(llvm::seq(0u, parallel_));
+    results_.insert(results_.begin() + at, outer.begin(), outer.end());
+    order_ = results_;
+    for (unsigned d = parallel_; d < r.getNumDims(); ++d)
+      if (!llvm::is_contained(outer, d))
+        order_.push_back(d);
+  }
+
+  ReduceOp makePart() {
+    StringAttr name = r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + "_part") : StringAttr();
+    ReduceOp part = makeReduce(order_, results_.size(), name, movedCondition());
+    if (ArrayRef<int64_t> thin = getThinDims(r_); !thin.empty()) {
+      SmallVector<int64_t> moved;
+      for (int64_t d : thin)
+        moved.push_back(llvm::find(order_, unsigned(d)) - order_.begin());
+      kStreamedDims.putOn(part, moved);
+    }
+    IRMapping mapping;
+    for (auto [place, d] : llvm::enumerate(order_))
+      mapping.map(r_.getBlock().getArgument(d), part.getBlock().getArgument(place));
+    OpBuilder inside = OpBuilder::atBlockEnd(&part.getBlock());
+    for (Operation &op : r_.getBlock())
+      inside.clone(op, mapping);
+    return part;
+  }
+
+  /// What the parts have become, reduced behind them.
+  ReduceOp makeWhole(ReduceOp part) {
+    SmallVector<unsigned> merged = llvm::to_vector(llvm::seq(0u, parallel_)); // r's results, then the parts
+    llvm::copy_if(results_, std::back_inserter(merged), [&](unsigned d) { return d >= parallel_; });
+    ReduceOp whole = makeReduce(merged, parallel_, r_.getNameAttr(), {});
+    SmallVector<Value> point;
+    for (unsigned d : results_)
+      point.push_back(whole.getBlock().getArgument(llvm::find(merged, d) - merged.begin()));
+    OpBuilder inside = OpBuilder::atBlockEnd(&whole.getBlock());
+    YieldOp::create(inside, loc_, readPart(inside, part, point), Value());
+    return whole;
+  }
+
+  /// Zeros that parts are added to. In front of the parts: they are there when the first part is.
+  ComputeOp makeZeros() {
+    SmallVector<unsigned> results = llvm::to_vector(llvm::seq(0u, parallel_));
+    StringAttr name = r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + "_zeros") : StringAttr();
+    auto zeros =
+        ComputeOp::create(b_, loc_, r_.getResult().getType(), b_.getArrayAttr(namesOf(results)), AffineMapAttr::get(extentsOf(results)),
+                          IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), name, UnitAttr());
+    openBody(zeros.getBody(), parallel_);
+    OpBuilder inside = OpBuilder::atBlockEnd(&zeros.getBlock());
+    YieldOp::create(inside, loc_, arith::ConstantOp::create(inside, loc_, inside.getZeroAttr(elementType())).getResult(), Value());
+    return zeros;
+  }
+
+  ScatterOp makeAdds(ReduceOp part, Value zeros) {
+    auto adds = ScatterOp::create(b_, loc_, r_.getResult().getType(), CombinerAttr::get(b_.getContext(), Combiner::Sum),
+                                  b_.getArrayAttr(namesOf(results_)), AffineMapAttr::get(extentsOf(results_)), IntegerSetAttr(), zeros,
+                                  AffineMapAttr::get(extentsOf(llvm::to_vector(llvm::seq(0u, parallel_)))), r_.getNameAttr(), UnitAttr(),
+                                  b_.getUnitAttr());
+    openBody(adds.getBody(), results_.size());
+    OpBuilder inside = OpBuilder::atBlockEnd(&adds.getBlock());
+    ValueRange point = adds.getBlock().getArguments();
+    SmallVector<Value> yielded = {readPart(inside, part, point)};
+    for (auto [d, index] : llvm::zip(results_, point))
+      if (d < parallel_)
+        yielded.push_back(index);
+    YieldOp::create(inside, loc_, yielded, Value());
+    return adds;
+  }
+
+private:
+  Type elementType() { return r_.getResult().getType().getElementType(); }
+  RankedTensorType typeOf(unsigned rank) { return RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), elementType()); }
+  SmallVector<Attribute> namesOf(ArrayRef<unsigned> dims) {
+    return llvm::map_to_vector(dims, [&](unsigned d) { return r_.getIndices()[d]; });
+  }
+  AffineMap extentsOf(ArrayRef<unsigned> dims) {
+    auto extents = llvm::map_to_vector(dims, [&](unsigned d) { return r_.getExtents().getResult(d); });
+    return AffineMap::get(0, r_.getExtents().getNumSymbols(), extents, b_.getContext());
+  }
+  void openBody(Region &body, size_t dims) {
+    Block &block = body.emplaceBlock();
+    for (size_t i = 0; i < dims; ++i)
+      block.addArgument(b_.getIndexType(), loc_);
+  }
+  ReduceOp makeReduce(ArrayRef<unsigned> dims, unsigned rank, StringAttr name, IntegerSetAttr where) {
+    auto op = ReduceOp::create(b_, loc_, typeOf(rank), r_.getKind(), b_.getArrayAttr(namesOf(dims)), rank, extentsOf(dims), where, Value(),
+                               AffineMapAttr(), AffineMapAttr(), name);
+    openBody(op.getBody(), dims.size());
+    return op;
+  }
+  Value readPart(OpBuilder &inside, ReduceOp part, ValueRange point) {
+    return ReadOp::create(inside, loc_, elementType(), part.getResult(), point, AffineMapAttr(),
+                          BoundsModeAttr::get(b_.getContext(), BoundsMode::InBounds), Value());
+  }
+  /// r's condition, over its dims as the first step has them.
+  IntegerSetAttr movedCondition() {
+    std::optional<IntegerSet> set = getCondition(r_);
+    if (!set)
+      return {};
+    SmallVector<AffineExpr> moved(r_.getNumDims());
+    for (auto [place, d] : llvm::enumerate(order_))
+      moved[d] = b_.getAffineDimExpr(place);
+    auto constraints = llvm::map_to_vector(set->getConstraints(), [&](AffineExpr e) { return e.replaceDims(moved); });
+    return IntegerSetAttr::get(IntegerSet::get(r_.getNumDims(), r_.getExtents().getNumSymbols(), constraints, set->getEqFlags()));
+  }
+
+  ReduceOp r_;
+  OpBuilder b_;
+  Location loc_;
+  unsigned parallel_;
+  SmallVector<unsigned> results_, order_; ///< dims of r, as the first step's results are, and all of its dims
+};
+
+void replace(ReduceOp r, Value by) {
+  by.setType(r.getResult().getType());
+  r.replaceAllUsesWith(by);
   r.erase();
+}
+
+} // namespace
+
+ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
+  PartsOfReduction steps(r, outer, at);
+  ReduceOp part = steps.makePart();
+  replace(r, steps.makeWhole(part).getResult());
+  return part;
+}
+
+ReduceOp addParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
+  PartsOfReduction steps(r, outer, at);
+  ComputeOp zeros = steps.makeZeros();
+  ReduceOp part = steps.makePart();
+  replace(r, steps.makeAdds(part, zeros.getResult()).getResult());
   return part;
 }
 

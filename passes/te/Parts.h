@@ -12,6 +12,10 @@ namespace kernelc::te {
 /// Returns the first. `r` has no init and no out_map, and is no arg reduction.
 ReduceOp reduceByParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
 
+/// The same, where the order of the sum is any: the parts are added into memory, which starts at zero, each when it is there. The sum
+/// stands in place of `r` as a te.scatter of the parts' elements, that no data places.
+ReduceOp addParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
+
 /// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
 /// extent where the last part `isShorter`; null where there is none.
 mlir::IntegerSetAttr splitCondition(mlir::Operation *op, int64_t chunk, bool isShorter);

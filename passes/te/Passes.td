@@ -384,6 +384,13 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
     may run beside it.
 
+    Parts of a product of floats that may add up in any order (`order(any)`, the mark `any_order`) are added into
+    memory instead, where that takes less time or a schedule says so:
+
+        zeros[p] = 0,  part[q, p] = ⊕_k' f(p, q·C + k'),  result = te.scatter of part[q, p] to p, which starts from zeros
+
+    The scatter joins the product's launch (`Grouping.cpp`), so that its blocks add what they have in registers.
+
     A reduction over many short rows of what each row is reduced to (a mean of log-sum-exps) is cut together with
     the rows' statements, whose index gets the parts' digits (`RowParts.h`):
 
@@ -401,7 +408,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
-    under a condition. Numeric effect: another order of the same reduction, fixed by the sizes.
+    under a condition. Numeric effect: another order of the same reduction, fixed by the sizes; of parts that
+    are added into memory any order.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,

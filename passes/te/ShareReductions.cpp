@@ -2,6 +2,7 @@
 // te-share-reductions: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
@@ -189,6 +190,7 @@ private:
     AffineMap map = AffineMap::get(0, r.getExtents().getNumSymbols(), extents, b.getContext());
     auto fewer = ReduceOp::create(b, r.getLoc(), type, r.getKind(), b.getArrayAttr(names), rank, map, where, Value(), AffineMapAttr(),
                                   AffineMapAttr(), r.getNameAttr());
+    kAnyOrder.keep(r, fewer);
     Block &block = fewer.getBody().emplaceBlock();
     IRMapping mapping;
     for (unsigned d : dims)

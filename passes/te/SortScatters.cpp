@@ -22,7 +22,7 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     div.resize(kernel.getNumSizes(), 1);
     max.resize(kernel.getNumSizes(), -1);
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
-      if (op.isUnique())
+      if (op.isUnique() || (op.getAnyOrder() && !owners)) // (te-split-reduce has made some)
         continue;
       ScatterSorter sorter(op, {div, max});
       bool hasOrder = op.hasOrder() && !op.getAnyOrder();
