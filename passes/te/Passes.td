@@ -532,6 +532,13 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
         segments[r] = |{keys below r << 32}|
         y[r, d]     = init[r, d] + sum over segments[r] <= p < segments[r + 1] of value(runs[p] & (2^32 - 1), d)
 
+    Many points, of a known number, are sorted by counting instead, some bits of their rows at a time, the lowest
+    first; points that agree in these bits keep their order:
+
+        counts[d, c] = how many points of block c (256 points) have digit d
+        starts[d, c] = sum of all counts before, blocks next to each other
+        sorted[starts[d, c] + |{points of block c before p with digit d}|] = keys[p]
+
     Where there may be more than 4096 points, the points of a row are shared out: of each 256 the first ones,
     which are of one row, are added up apart, and a row adds up its points before the first share and its shares:
 
