@@ -144,7 +144,7 @@ bool Sema::checkLet(const Statement &s) {
   }
   t.poisoned = false;
   core.target = &t;
-  statements.push_back(std::move(core));
+  addStatement(std::move(core));
   return true;
 }
 

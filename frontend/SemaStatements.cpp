@@ -417,7 +417,7 @@ bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
     return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
   });
   t->isReadable = t->isInout || core.reduceAssign || later == 0;
-  statements.push_back(std::move(core));
+  addStatement(std::move(core));
   return true;
 }
 

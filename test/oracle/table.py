@@ -164,6 +164,8 @@ ROWS += [
      {"m": [2.25], "v": [2.75]}, {}, _REDUCERS),
     ("a scan of steps", "a: i32[N], b: i32[N]) -> (y: i32[N]", "y[t] = steps[k, k <= t]((a[k], b[k])).b", {"a": ([3], [5, 2, 3]), "b": ([3], [1, 1, 1])},
      {"y": [1, 3, 10]}, {}, _REDUCERS),
+    ("a path that is read back", "came: i64[T, S], last: i64) -> (path: i64[T]", "require T >= 1 path[t] = last if t == T - 1 else came[t + 1, path[t + 1]]",
+     {"came": ([3, 2], [0, 0, 1, 0, 0, 1]), "last": 1}, {"path": [0, 1, 1]}),
     ("a recurrence", "x: f32[N]) -> (y: f32[N]", "y[t] = 0.5 * y.pad(4)[t - 1] + x[t]", {"x": X}, {"y": [3.0, 3.5, 5.75]}),
     ("two steps back, of integers", "x: i32[N]) -> (y: i32[N]", "let f[t] = f.pad(1)[t - 1] + f.pad(0)[t - 2] + x[t] y[t] = f[t]",
      {"x": ([5], [0] * 5)}, {"y": [1, 1, 2, 3, 5]}),
