@@ -11,14 +11,14 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-constexpr int64_t kBlock = 256;           ///< points that are ranked by comparing all pairs
-constexpr int64_t kMostBits = 10;         ///< of a digit: a block has a count for each of its values
-constexpr int kLaunchesOfDigit = 5;       ///< zeros, counts, their sums, ranks, places
-constexpr int64_t kBytesOfPoint = 80;     ///< that these move for a point,
-constexpr int64_t kBytesOfCount = 16;     ///< and for a count
-constexpr double kAtomic = 0.02;          ///< nanoseconds of a count
-constexpr double kPairsOfBlock = 0.05;    ///< nanoseconds for a point: twice a quarter of what pairs of 1024 take, since a digit is cut out
-constexpr double kTimesAsFast = 2;        ///< the model has to say, since no card has timed it
+constexpr int64_t kBlock = 256;        ///< points that are ranked by comparing all pairs
+constexpr int64_t kMostBits = 10;      ///< of a digit: a block has a count for each of its values
+constexpr int kLaunchesOfDigit = 5;    ///< zeros, counts, their sums, ranks, places
+constexpr int64_t kBytesOfPoint = 80;  ///< that these move for a point,
+constexpr int64_t kBytesOfCount = 16;  ///< and for a count
+constexpr double kAtomic = 0.02;       ///< nanoseconds of a count
+constexpr double kPairsOfBlock = 0.05; ///< nanoseconds for a point: twice a quarter of what pairs of 1024 take, since a digit is cut out
+constexpr double kTimesAsFast = 2;     ///< the model has to say, since no card has timed it
 constexpr int64_t kMostCounted = 1u << 31; ///< points: counts are words of 32 bits
 
 int64_t digitBits(int64_t points, int64_t rows) {
@@ -29,8 +29,8 @@ int64_t digitBits(int64_t points, int64_t rows) {
   double least = costOfMerges(points).time / kTimesAsFast;
   for (int64_t bits = 1; bits <= std::min(all, kMostBits); ++bits) {
     double counts = double(llvm::divideCeil(points, kBlock)) * double(int64_t(1) << bits);
-    double pass = kLaunchesOfDigit * kLaunch + double(points) * (kAtomic + kPairsOfBlock + kBytesOfPoint * kBytes) +
-                  counts * kBytesOfCount * kBytes;
+    double pass =
+        kLaunchesOfDigit * kLaunch + double(points) * (kAtomic + kPairsOfBlock + kBytesOfPoint * kBytes) + counts * kBytesOfCount * kBytes;
     if (double time = double(llvm::divideCeil(all, bits)) * pass; time < least) {
       least = time;
       best = bits;
@@ -48,12 +48,12 @@ Value ScatterSorter::digitOf(Value key, int64_t shift, int64_t bits) {
 Value ScatterSorter::countDigits(Value keys, int64_t shift, int64_t bits) {
   AffineExpr counts = blocks() * (int64_t(1) << bits);
   auto word = [&](int64_t n) -> Value { return arith::ConstantIntOp::create(b, loc(), n, 32); };
-  auto zeros = ComputeOp::create(b, loc(), typeOf(counts, b.getI32Type()), b.getStrArrayAttr({"p"}), over(counts), IntegerSetAttr(), Value(),
-                                 AffineMapAttr(), AffineMapAttr(), named("_no_counts"), false);
+  auto zeros = ComputeOp::create(b, loc(), typeOf(counts, b.getI32Type()), b.getStrArrayAttr({"p"}), over(counts), IntegerSetAttr(),
+                                 Value(), AffineMapAttr(), AffineMapAttr(), named("_no_counts"), false);
   fill(zeros.getBody(), 1, [&](ValueRange) { YieldOp::create(b, loc(), ValueRange{word(0)}, Value()); });
-  auto sum = ScatterOp::create(b, loc(), zeros.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum),
-                               b.getStrArrayAttr({"p"}), over(points_), IntegerSetAttr(), zeros.getResult(), over(counts), named("_counts"),
-                               false, false);
+  auto sum =
+      ScatterOp::create(b, loc(), zeros.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr({"p"}),
+                        over(points_), IntegerSetAttr(), zeros.getResult(), over(counts), named("_counts"), false, false);
   fill(sum.getBody(), 1, [&](ValueRange at) {
     Value digit = toIndex(digitOf(read(keys, at), shift, bits));
     YieldOp::create(b, loc(), ValueRange{word(1), value(dim(0) * blocks() + dim(1).floorDiv(kBlock), {digit, at[0]})}, Value());
@@ -79,8 +79,8 @@ Value ScatterSorter::sortByDigit(Value keys, int64_t shift, int64_t bits) {
                        [&](ValueRange at) -> SmallVector<Value> {
                          Value own = digitOf(read(keys, {at[0], at[1]}, first), shift, bits);
                          Value other = digitOf(read(keys, {at[0], at[2]}, dim(0) * kBlock + dim(1)), shift, bits);
-                         Value isBefore = both(compare(arith::CmpIPredicate::slt, at[2], at[1]),
-                                               compare(arith::CmpIPredicate::eq, own, other));
+                         Value isBefore =
+                             both(compare(arith::CmpIPredicate::slt, at[2], at[1]), compare(arith::CmpIPredicate::eq, own, other));
                          return {arith::ExtUIOp::create(b, loc(), b.getI64Type(), isBefore)};
                        });
   return makePermuted("_sorted", {blocks(), number(kBlock)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
