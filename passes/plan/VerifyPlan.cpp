@@ -201,7 +201,6 @@ LogicalResult Verifier::verifyStatement(Operation *op) {
   return isLeftInMemory(op) ? verifyWriter(op) : success();
 }
 
-/// A block has all steps of its systems, and takes them one by one.
 /// A block that walks a launch index reduces over it: those of a reduction's results are on the grid, or one tile has all of them.
 LogicalResult Verifier::verifyWalk(Operation *op) {
   const LaunchPlan &l = launchOf(op);
@@ -212,6 +211,7 @@ LogicalResult Verifier::verifyWalk(Operation *op) {
   return success();
 }
 
+/// A block has all steps of its systems, and takes them one by one.
 LogicalResult Verifier::verifySteps(RecurrenceOp op) {
   const LaunchPlan &l = launchOf(op);
   ArrayRef<int64_t> own = at_[op].dims.take_front(op.getNumParallel()).drop_front(op.getFree());

@@ -384,8 +384,8 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
     may run beside it.
 
-    Parts of a product of floats that may add up in any order (`order(any)`, the mark `any_order`) are added into
-    memory instead, where that takes less time or a schedule says so:
+    Parts of a sum of floats that may add up in any order (`order(any)`, the mark `any_order`) are added into
+    memory instead, where it is a product's and takes less time, or where a schedule says so:
 
         zeros[p] = 0,  part[q, p] = ⊕_k' f(p, q·C + k'),  result = te.scatter of part[q, p] to p, which starts from zeros
 

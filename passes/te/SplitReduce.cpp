@@ -162,6 +162,8 @@ private:
       return {PartSums::Merged};
     if (schedule_.addsInMemory)
       return {added};
+    if (!r.getResult().getType().getElementType().isF32()) // (whose rate alone is known)
+      return {PartSums::Merged};
     return {PartSums::Merged, added};
   }
 
