@@ -137,7 +137,9 @@ te::RecurrenceOp KernelEmitter::createRecurrence(const CoreStatement &s, const R
                                   builder.getArrayAttr(kinds), r.counts, builder.getArrayAttr(ranges),
                                   AffineMapAttr::get(AffineMap::get(r.points.size(), kernel.sizes.size(), subs, builder.getContext())),
                                   AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                  !s.whole && !init && (s.completed || !s.conditions.empty()), unsigned(r.reduces.size()));
+                                  !s.whole && !init && (s.completed || !s.conditions.empty()), /*own_launch=*/false,
+                                  /*point_by_point=*/false, /*behind_parts=*/false, sequenceText(s, *s.order),
+                                  unsigned(r.reduces.size()));
 }
 
 void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, RecurrenceParts &r) {
