@@ -90,6 +90,17 @@ void Emitter::emitAtomic(cu::AtomicOp op) {
   line(name + "(" + to + ", " + value + ");");
 }
 
+void Emitter::emitAddVector(cu::AddVectorOp op) {
+  Type element = llvm::cast<MemRefType>(op.getSource().getType()).getElementType();
+  std::string name = "kc_reduce_add_f32x" + std::to_string(op.getCount());
+  if (!element.isF32() || !hasHelper(name, options_.target->generation)) {
+    unsupported(op) << " of " << op.getCount() << " elements of " << element;
+    return;
+  }
+  use(name);
+  line(name + "(" + address(op.getTarget(), op.getTargetIndices()) + ", " + address(op.getSource(), op.getSourceIndices()) + ");");
+}
+
 void Emitter::emitGather(cu::GatherOp op) {
   int64_t bytes = bytesOf(llvm::cast<MemRefType>(op.getSource().getType()).getElementType());
   if (bytes * int64_t(op.getElements().size()) != 4) {
@@ -236,6 +247,7 @@ bool Emitter::emitMemory(Operation *op) {
       .Case<cu::CopyOp>([&](auto o) { return emitCopy(o), true; })
       .Case<cu::GatherOp>([&](auto o) { return emitGather(o), true; })
       .Case<cu::AtomicOp>([&](auto o) { return emitAtomic(o), true; })
+      .Case<cu::AddVectorOp>([&](auto o) { return emitAddVector(o), true; })
       .Case<cu::WriteOnceOp>([&](cu::WriteOnceOp o) {
         return callHelper(o, "kc_write_once", address(o.getBase(), o.getIndices()) + ", " + expr(o.getValue()).text), true;
       })

@@ -93,6 +93,7 @@ private:
   void emitCpAsync(cu::CpAsyncOp op);
   void emitGather(cu::GatherOp op);
   void emitAtomic(cu::AtomicOp op);
+  void emitAddVector(cu::AddVectorOp op);
   bool isCopy(mlir::memref::StoreOp only);
   /// The variable that begins with what a loop or branch leaves, if nobody else reads that: both are one variable.
   static mlir::memref::AllocaOp findBegun(mlir::Value left);

@@ -386,6 +386,7 @@ void BoundsChecker::checkScatter(const CoreStatement &core, ScatterForm &form, c
 
 bool Sema::checkBounds(CoreStatement &core) {
   BoundsChecker checker(diags, kernel, elab, prover);
+  checker.setFree(core.vars, core.isLet);
   BoundsContext c;
   c.domain = core.vars;
   SmallVector<Node *> data;

@@ -50,6 +50,11 @@ public:
   void checkScatter(const CoreStatement &core, ScatterForm &form, const BoundsContext &hard, const BoundsContext &c);
   /// Whatever is checked in `c` from now on matters only where `condition` holds.
   void assumeIn(BoundsContext &c, Node *condition) { addHypotheses(condition, false, c); }
+  /// The free indices of the statement: those of a `let` run from 0 as far as its text says, others as far as the left side does.
+  void setFree(llvm::ArrayRef<IndexVar *> vars, bool ofLet) {
+    free = vars;
+    isLet = ofLet;
+  }
   bool ok = true;
   std::vector<Guard> guards; ///< what was not proved of subscripts by data
   std::vector<OwnRead> ownReads;
@@ -95,7 +100,7 @@ private:
                const std::map<unsigned, int64_t> &symbols);
   std::string divisorNeeded(mlir::AffineExpr sub, mlir::AffineExpr dim);
   std::string suggestion(Node *n, mlir::AffineExpr sub, mlir::AffineExpr dim, bool below, const BoundsContext &c);
-  std::string repair(mlir::AffineExpr sub, mlir::AffineExpr dim, const BoundsContext &c);
+  std::string repair(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below, const BoundsContext &c);
   std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> extent(mlir::AffineExpr sub, const BoundsContext &c);
   bool isOfOutputsAlone(mlir::AffineExpr size);
   mlir::AffineExpr simplified(mlir::AffineExpr e) { return simplifyAffineExpr(e, kernel.indices.size(), kernel.sizes.size()); }
@@ -103,6 +108,8 @@ private:
   IndexVar *onlyIndexOf(mlir::AffineExpr sub);
   /// The range that keeps the only index of `sub` inside, as "i in 0:N - 1"; empty where that is not so simple.
   std::string rangeInside(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
+  /// The same of an index whose range nobody has written, and may be written: "write 'i in 0:N - 1'", or empty.
+  std::string rangeToWrite(mlir::AffineExpr sub, mlir::AffineExpr dim, bool below);
   mlir::AffineExpr extreme(mlir::AffineExpr e, bool upper);
 
   Diagnostics &diags;
@@ -110,7 +117,8 @@ private:
   Elaborator &elab;
   const Prover &base;
   mlir::MLIRContext *context;
-  bool isWrite = false;
+  bool isWrite = false, isLet = false;
+  llvm::ArrayRef<IndexVar *> free;
   llvm::DenseMap<Node *, bool> mayGuard_;
   BoundsContext::Facts known; ///< of data, where an access is being proved
 };

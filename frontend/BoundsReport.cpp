@@ -59,6 +59,15 @@ std::string BoundsChecker::rangeInside(AffineExpr sub, AffineExpr dim, bool belo
          print(simplified(below ? v->hi() : dim - rest), kernel);
 }
 
+std::string BoundsChecker::rangeToWrite(AffineExpr sub, AffineExpr dim, bool below) {
+  IndexVar *v = onlyIndexOf(sub);
+  bool isFree = v && llvm::is_contained(free, v);
+  if (!v || v->declLo || v->declHi || v->window || (isFree && (!isLet || below)))
+    return "";
+  std::string range = rangeInside(sub, dim, below);
+  return range.empty() ? "" : "write '" + std::string(isFree ? "where " : "") + range + "'";
+}
+
 /// The least and the largest value of `sub`, of one index with a factor of 1 or -1, under the conditions that bound the index.
 std::optional<std::pair<AffineExpr, AffineExpr>> BoundsChecker::extent(AffineExpr sub, const BoundsContext &c) {
   IndexVar *v = onlyIndexOf(sub);
@@ -86,7 +95,7 @@ std::optional<std::pair<AffineExpr, AffineExpr>> BoundsChecker::extent(AffineExp
 }
 
 /// What is meant by a read that leaves its tensor: the end of a range, another index, a shift; empty where nothing tells.
-std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, const BoundsContext &c) {
+std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, bool below, const BoundsContext &c) {
   auto pure = dyn_cast<AffineDimExpr>(sub);
   IndexVar *index = pure ? &kernel.indices[pure.getPosition()] : nullptr;
   auto isConstantAbove = [&](AffineExpr e, int64_t least) {
@@ -110,7 +119,9 @@ std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, const BoundsCo
   });
   // x[i + 1] that has no room for a shift is a neighbour, and meant as it is written.
   bool isMoved = isReversed || !isa<AffineConstantExpr>(lo) || isConstantAbove(dim - 1 - (last - lo), 1);
-  if (!isMoved || !isConstantAbove(dim - 1 - (last - lo), 0))
+  if (!isMoved)
+    return rangeToWrite(sub, dim, below);
+  if (!isConstantAbove(dim - 1 - (last - lo), 0))
     return "";
   return "write '" + print(simplified(sub - lo), kernel) + "', which begins at 0";
 }
@@ -146,7 +157,7 @@ std::string BoundsChecker::suggestion(Node *n, AffineExpr sub, AffineExpr dim, b
   std::string forms = !isWrite    ? "write '" + n->tensor->name.str() + ".pad(0)[..]' (or .edge, .wrap, .reflect)"
                       : isElement ? "the first element is at 0, the last one at '" + print(dim - 1, kernel) + "'"
                                   : "restrict the statement with 'where" + (range.empty() ? "'" : " " + range + "'");
-  std::string meant = isWrite ? "" : repair(sub, dim, c);
+  std::string meant = isWrite ? "" : repair(sub, dim, below, c);
   bool isOther = StringRef(meant).contains("runs over"); // beside it sizes may be equal
   if (!meant.empty() && !isOther)
     return meant + (StringRef(meant).contains(',') ? ", or " : " or ") + StringRef(forms).drop_front(StringRef("write ").size()).str();

@@ -187,8 +187,7 @@ struct ScatterForm {
   std::optional<te::Combiner> kind; ///< nothing: no two points meet (`.unique`)
   Node *term = nullptr;             ///< what a point writes, or combines in the type of `element`
   ElementType element = ElementType::f32;
-  bool guarded = false;  ///< a subscript may lie outside
-  bool anyOrder = false; ///< order(any)
+  bool guarded = false; ///< a subscript may lie outside
 };
 
 /// A read of what its own statement defines, and what holds where its value matters.
@@ -217,6 +216,7 @@ struct CoreStatement {
   Node *value = nullptr;
   bool whole = true;      ///< writes every element once, element [i, j, ..] at (i, j, ..)
   bool completed = false; ///< a later statement writes what this one leaves
+  bool anyOrder = false;  ///< order(any)
   Node *fill = nullptr;   ///< what elements start at that no statement has written
   std::optional<ScatterForm> scatter;
   std::vector<OwnRead> ownReads;

@@ -159,6 +159,8 @@ Value KernelEmitter::emitReduce(Node *reduce, ArrayRef<IndexVar *> outer, String
   auto op = te::ReduceOp::create(builder, location(reduce->loc, name), type, reduce->combiner, namesOf(domain), outer.size(),
                                  sizesMap(extentsOf(domain)), conditionSet(parts.affine, domain), Value(), AffineMapAttr(), AffineMapAttr(),
                                  name.empty() ? StringAttr() : builder.getStringAttr(name));
+  if (anyOrder && reduce->combiner == te::Combiner::Sum && isa<FloatType>(type.getElementType()))
+    op.setAnyOrder(true);
   Block *block = openBody(op.getBody(), domain);
   RegionEmitter region(*this, builder, domain, block->getArguments(), parts.reductions);
   Value value = region.emit(reduce->ops[0]);
@@ -227,7 +229,7 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
   auto op = te::ScatterOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(form.element)), kind, namesOf(vars),
                                   AffineMapAttr::get(sizesMap(extentsOf(vars))), conditionSet(parts.affine, vars), init,
                                   AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                  form.guarded ? builder.getUnitAttr() : UnitAttr(), form.anyOrder ? builder.getUnitAttr() : UnitAttr());
+                                  form.guarded ? builder.getUnitAttr() : UnitAttr(), s.anyOrder ? builder.getUnitAttr() : UnitAttr());
   Block *block = openBody(op.getBody(), vars);
   RegionEmitter region(*this, builder, vars, block->getArguments(), parts.reductions);
   SmallVector<Value> yielded = {region.emitStored(form.term, form.element)};
@@ -241,6 +243,7 @@ void KernelEmitter::emitScatter(const CoreStatement &s) {
 void KernelEmitter::emitStatement(const CoreStatement &s) {
   if (!s.isLet)
     folds.clear(); // what they read may be written
+  anyOrder = s.anyOrder;
   if (s.scatter)
     return emitScatter(s);
   if (s.order)

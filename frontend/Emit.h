@@ -152,6 +152,7 @@ private:
   Diagnostics &diags;
   Kernel &kernel;
   /// Folds whose fields may be asked for once more: statements that define a let of tuples are neighbours.
+  bool anyOrder = false; ///< of the statement being emitted
   llvm::SmallVector<std::tuple<Node *, llvm::SmallVector<IndexVar *>, te::FoldOp>> folds;
   llvm::DenseMap<IndexVar *, mlir::AffineExpr> joined; ///< what an index is, from 0, of the one that it is joined into
 };

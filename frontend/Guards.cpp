@@ -153,9 +153,19 @@ void Sema::recordWhere(CoreStatement core, std::string what) {
   core.subscripts = {elab.makeAffine(place, loc)};
   core.value = number;
   core.whole = false;
-  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false, true};
+  core.scatter = ScatterForm{te::Combiner::Min, number, ElementType::i64, false};
+  core.anyOrder = true;
   kernel.faults.entries.push_back({loc, std::move(what), core.vars});
+  bool readsOwn = false;
+  for (Node *c : core.conditions)
+    walk(c, [&](Node *n) { readsOwn |= n->kind == Node::Read && n->readsOwn; });
+  (readsOwn ? laterGuards : statements).push_back(std::move(core));
+}
+
+void Sema::addStatement(CoreStatement core) {
   statements.push_back(std::move(core));
+  llvm::move(laterGuards, std::back_inserter(statements));
+  laterGuards.clear();
 }
 
 Tensor *Sema::recordTensor() {

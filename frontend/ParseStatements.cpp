@@ -264,7 +264,7 @@ bool Parser::parseLet(Statement &s) {
   s.opLoc = peek().loc;
   if (!expect(Tok::Assign, "after the left side of a 'let'"))
     return false;
-  return (s.value = parseExpr()) && parseWhere(s);
+  return (s.value = parseExpr()) && parseWhere(s) && parseOrder(s.anyOrder);
 }
 
 bool Parser::parseCondition(Statement &s) {
@@ -447,7 +447,7 @@ bool Parser::parseOrder(std::optional<Loc> &anyOrder) {
   if (!expect(Tok::LParen, "after 'order'", Role::TightOpen))
     return false;
   if (!atWord("any"))
-    return fail("'any': 'order(any)' lets float sums of scattered points add up in any order");
+    return fail("'any': 'order(any)' lets float sums add up in any order");
   take();
   return expect(Tok::RParen, "after 'order(any'");
 }

@@ -133,6 +133,8 @@ private:
   bool addGuard(const Guard &guard);
   bool checkAssert(const Statement &s);
   void recordWhere(CoreStatement core, std::string what);
+  /// Adds a statement, and behind it what asks the elements that it defines.
+  void addStatement(CoreStatement core);
   Tensor *recordTensor();
   /// The record becomes an inout behind those of the text.
   void finishRecord();
@@ -150,6 +152,7 @@ private:
   llvm::StringSet<> knownGuards;
   const Statement *let = nullptr; ///< the one that is being checked
   unsigned guardedStatements = 0;
+  std::vector<CoreStatement> laterGuards; ///< of the statement being checked, that read what it defines
   bool requirementsAreKnown = true, reached = false;
   Prover prover; ///< knows what holds of the sizes at every launch
 };

@@ -123,6 +123,7 @@ bool Sema::checkLet(const Statement &s) {
   CoreStatement core;
   core.loc = s.loc;
   core.isLet = true;
+  core.anyOrder = s.anyOrder || kernel.def->anyOrder;
   elab.leftNames.clear();
   elab.leftDims.clear();
   elab.plainAssign = true;
@@ -164,7 +165,7 @@ bool Sema::checkLet(const Statement &s) {
     return false;
   t.poisoned = false;
   core.target = &t;
-  statements.push_back(std::move(core));
+  addStatement(std::move(core));
   return true;
 }
 

@@ -422,10 +422,9 @@ bool Sema::combineAssigned(CoreStatement &core, Scope *scope, const ReducerForm 
 
 bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
   Tensor *t = core.target;
-  if (core.scatter) {
+  core.anyOrder = s.anyOrder || kernel.def->anyOrder;
+  if (core.scatter)
     core.value = core.scatter->term;
-    core.scatter->anyOrder = s.anyOrder || kernel.def->anyOrder;
-  }
   if (!finishStatement(core) || (readsOwn(core) && !makeRecurrence(core))) {
     t->poisoned = true;
     return false;
@@ -435,7 +434,7 @@ bool Sema::finishAssign(const Statement &s, CoreStatement &core) {
     return o.kind == Statement::Assign && o.target == s.target && o.op == "=" && o.loc.offset > s.loc.offset;
   });
   t->isReadable = t->isInout || core.reduceAssign || later == 0;
-  statements.push_back(std::move(core));
+  addStatement(std::move(core));
   return true;
 }
 

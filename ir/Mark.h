@@ -44,6 +44,11 @@ public:
   constexpr UnitMark(llvm::StringLiteral name, IsOp mayBeOn, llvm::StringLiteral onWhat)
       : Mark(name, mayBeOn, onWhat, isAttribute<mlir::UnitAttr>, "a unit") {}
   void putOn(mlir::Operation *op) const { put(op, mlir::UnitAttr::get(op->getContext())); }
+  /// Puts it on `to` where it is on `from`.
+  void keep(mlir::Operation *from, mlir::Operation *to) const {
+    if (isOn(from))
+      putOn(to);
+  }
 };
 
 /// One with a number of 64 bits.

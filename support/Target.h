@@ -29,6 +29,7 @@ struct PartRates {
   double memory = 0; ///< at which all of them read memory
   double sums = 0;   ///< at which parts' sums are written, read and added
   double launch = 0; ///< microseconds of the launch that adds
+  double adds = 0;   ///< at which they are added into memory by atomics
 };
 
 struct Target {

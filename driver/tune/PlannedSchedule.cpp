@@ -65,7 +65,8 @@ std::vector<LaunchRecord> otherChoices(const SchedulePoint &own) {
     for (const UnitInstruction &u : kUnits)
       if (l.unit != u.unit)
         choices.push_back({l.launch, u.unit, {}, {}, {}});
-  for (auto [key, value] : {std::pair("copies", "always"), {"copies", "never"}, {"merge", "launch"}, {"merge", "cluster"}})
+  for (auto [key, value] :
+       {std::pair("copies", "always"), {"copies", "never"}, {"merge", "launch"}, {"merge", "cluster"}, {"merge", "memory"}})
     choices.push_back({"", {}, {}, {}, {}, {{key, value}}});
   for (int64_t parts : {1, 2, 4, 8, 16, 32, 64})
     choices.push_back({"", {}, {}, {{"parts", parts}}, {}});

@@ -174,12 +174,16 @@ KCE_INLINE int kc_ask(const long long *p) {
   while (word >> 32 == 0);
   return (int)word;
 }
-KCE_INLINE void kc_reduce_add_f32x4(float *p, const float *v) {
-  if ((unsigned long)p % 16)
-    kce::call<&kce::Api::trap>()("red.v4.f32 at an address that is no multiple of 16");
-  for (int i = 0; i < 4; i++)
-    kce::atomic(kce::AtomicOp::Add, p + i, v[i]);
-}
+#define KCE_REDUCE_WORDS(count)                                                                                                            \
+  KCE_INLINE void kc_reduce_add_f32x##count(float *p, const float *v) {                                                                    \
+    if ((unsigned long)p % (4 * count))                                                                                                    \
+      kce::call<&kce::Api::trap>()("red.v" #count ".f32 at an address that is no multiple of its bytes");                                  \
+    for (int i = 0; i < count; i++)                                                                                                        \
+      kce::atomic(kce::AtomicOp::Add, p + i, v[i]);                                                                                        \
+  }
+KCE_REDUCE_WORDS(2)
+KCE_REDUCE_WORDS(4)
+#undef KCE_REDUCE_WORDS
 #define KCE_REDUCE_HALVES(name, kind)                                                                                                      \
   KCE_INLINE void kc_reduce_add_##name(unsigned *p, unsigned v) {                                                                          \
     kce::call<&kce::Api::atomic>()(kce::AtomicOp::Add, kce::ScalarKind::kind, p, v, 0, kce::Order::Relaxed);                               \

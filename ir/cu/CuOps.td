@@ -135,6 +135,20 @@ def Cu_AtomicOp : Cu_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$kind $value `,` $base `[` $indices `]` attr-dict `:` type($value) `,` type($base)";
 }
 
+def Cu_AddVectorOp : Cu_Op<"add_vector", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds `count` neighbours of a private array to as many of global memory, atomically and in no order";
+  let description = [{
+    2 or 4 words of f32, from sm_90 on. The address in memory is a multiple of their bytes. Each word is added by itself:
+    another thread may see some of them without the others.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_indices, AnyMemRef:$target,
+    Variadic<Index>:$target_indices, I64Attr:$count);
+  let assemblyFormat = [{
+    $source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count attr-dict
+    `:` type($source) `to` type($target)
+  }];
+}
+
 def Cu_WriteOnceOp : Cu_Op<"write_once", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes an element of global memory that nothing else of the launch writes";
   let description = [{ By the program's promise, which the emulator checks, of one thread's writes too. }];

@@ -135,7 +135,7 @@ private:
           return all({checkArray(o, cast<MemRefType>(o.getResult().getType())), checkCount(o, o.getOffset(), 0, kMostBytes, "offset")});
         })
         .Case([&](memref::AllocaOp o) { return checkArray(o, o.getType()); })
-        .Case<CopyOp, CpAsyncOp>([&](auto o) {
+        .Case<CopyOp, CpAsyncOp, AddVectorOp>([&](auto o) {
           return all({checkAccess(o, o.getSource(), o.getSourceIndices()), checkAccess(o, o.getTarget(), o.getTargetIndices()),
                       checkCount(o, o.getCount(), 1, kMostCount, "count")});
         })

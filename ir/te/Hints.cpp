@@ -70,6 +70,7 @@ void copyHints(Operation *from, Operation *to) {
       o.setInTile(own.getInTile());
       o.setWalks(own.getWalks());
       o.setInSet(own.getInSet());
+      o.setAnyOrder(own.getAnyOrder());
       o.setNoSiblingAttr(own.getNoSiblingAttr());
       o.setStreamedAttr(own.getStreamedAttr());
       o.setPrecisionAttr(own.getPrecisionAttr());

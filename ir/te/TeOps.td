@@ -213,6 +213,7 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
     - `no_sibling`: a product that shares no launch with another one: why, as no tile holds both, or two launches take less time.
     - `streamed`: a sum of products that is no contraction although it looks like one, because it reads one of its operands
       once (te-thin-products): the parallel dims that the other operand alone has.
+    - `any_order`: a sum of floats that the program lets add up in any order, which may differ from run to run (`order(any)`).
     - `precision`: what a precision policy did to it, in words.
 
     ```mlir
@@ -228,7 +229,7 @@ def Te_ReduceOp : Te_DomainOp<"reduce"> {
     Optional<AnyRankedTensor>:$init,
     OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
     OptionalAttr<StrAttr>:$name), hints, (ins
-    UnitAttr:$segmented, UnitAttr:$all_exist, UnitAttr:$in_tile, UnitAttr:$walks, UnitAttr:$in_set,
+    UnitAttr:$segmented, UnitAttr:$all_exist, UnitAttr:$in_tile, UnitAttr:$walks, UnitAttr:$in_set, UnitAttr:$any_order,
     DefaultValuedStrAttr<StrAttr, "">:$no_sibling, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$streamed,
     DefaultValuedStrAttr<StrAttr, "">:$precision));
   let results = (outs AnyRankedTensor:$result);

@@ -73,6 +73,7 @@ void SharedAccesses::collect(Operation *op) {
       .Case<cu::WriteOnceOp>([&](auto o) { add(o, A::Write, o.getBase(), o.getIndices(), 1); })
       .Case<cu::TakeNumberOp, cu::TellOp, cu::AskOp>([&](auto o) { add(o, A::Signal, o.getBase(), o.getIndex(), 1); })
       .Case<cu::AtomicOp>([&](auto o) { add(o, A::Signal, o.getBase(), o.getIndices(), 1); }) // in order with each other
+      .Case<cu::AddVectorOp>([&](auto o) { add(o, A::Signal, o.getTarget(), o.getTargetIndices(), o.getCount()); })
       .Case<cu::CopyOp>([&](auto o) {
         add(o, A::Read, o.getSource(), o.getSourceIndices(), o.getCount());
         add(o, A::Write, o.getTarget(), o.getTargetIndices(), o.getCount());

@@ -48,7 +48,7 @@ std::optional<SmallVector<ArrayUse, 3>> arrayUsesOf(Operation *op) {
                      add(o.getMemrefMutable(), many(o.getIndicesMutable()));
                      return true;
                    })
-                   .Case<cu::CopyOp>([&](cu::CopyOp o) {
+                   .Case<cu::CopyOp, cu::AddVectorOp>([&](auto o) {
                      add(o.getSourceMutable(), many(o.getSourceIndicesMutable()));
                      add(o.getTargetMutable(), many(o.getTargetIndicesMutable()));
                      return true;

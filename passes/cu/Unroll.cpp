@@ -35,7 +35,7 @@ SmallVector<Value> subscriptsOfRegisters(Operation *op) {
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<memref::LoadOp, memref::StoreOp>([&](auto o) { add(o.getMemRef(), o.getIndices()); })
-      .Case<cu::CopyOp>([&](auto o) {
+      .Case<cu::CopyOp, cu::AddVectorOp>([&](auto o) {
         add(o.getSource(), o.getSourceIndices());
         add(o.getTarget(), o.getTargetIndices());
       })

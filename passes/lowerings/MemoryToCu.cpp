@@ -413,12 +413,26 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
   });
 }
 
+/// Whether neighbours of a tile that are neighbours in memory, too, are added by one instruction: what says where they go, and whether,
+/// is the same of all of them.
+static bool addsVectors(ThreadCode &c, tile::ScatterOp op, const AccessLowering &access) {
+  RegTile value = c.tiles.lookup(op.getValue());
+  auto isAlike = [&](Value tile) {
+    auto broadcast = tile.getDefiningOp<tile::BroadcastOp>();
+    return broadcast && cast<RankedTensorType>(broadcast.getInput().getType()).getDimSize(access.run().dim) == 1;
+  };
+  return c.hasVectorAdds && access.vector() > 1 && op.getKind() == te::Combiner::Sum && op.getValue().getType().getElementType().isF32() &&
+         value.array && !value.first && !c.tallies.lookup(op.getBase()) && access.straddlesNoBorder() &&
+         llvm::all_of(op.getIndexTiles(), isAlike) && (!op.getCondition() || isAlike(op.getCondition()));
+}
+
 void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
-  access.scalarOnly();
+  if (!addsVectors(c, op, access))
+    access.scalarOnly();
   guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
-    access.forEachVector([&](Value, OpenDigits &open) {
+    access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);
       Value inside = access.inside(coords);
       if (op.getCondition())
@@ -429,6 +443,11 @@ void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
         SmallVector<Value> subscripts = access.subscripts(coords);
         Value within = op.getGuarded() ? access.applyBounds(te::BoundsMode::Pad, subscripts) : Value();
         guarded(c.b, loc, within, [&] {
+          if (access.vector() > 1) {
+            cu::AddVectorOp::create(c.b, loc, c.tiles.lookup(op.getValue()).array, r, access.base(), access.address(subscripts),
+                                    access.vector());
+            return;
+          }
           Value v = c.element(op.getValue(), open, loc);
           if (!op.getKind())
             cu::WriteOnceOp::create(c.b, loc, v, access.base(), access.address(subscripts));

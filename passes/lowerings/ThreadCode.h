@@ -66,6 +66,7 @@ public:
   cu::KernelOp kernel;                              ///< what is being filled
   bool hasLdmatrix = false;                         ///< the target loads fragments
   bool hasStmatrix = false;                         ///< the target stores fragments
+  bool hasVectorAdds = false;                       ///< it adds neighbours in memory by one instruction
   bool hasAsyncCopy = false;                        ///< the target copies without registers
   int64_t sharedBytes = 0;
   int64_t firstThread = 0;      ///< of the warps that fill slots side by side, who are numbered from it

@@ -24,6 +24,7 @@ LogicalResult FunctionLowering::run() {
     c_.hasAsyncCopy = target->asyncCopy;
     c_.hasLdmatrix = target->generation >= 75;
     c_.hasStmatrix = target->generation >= 90;
+    c_.hasVectorAdds = target->generation >= 90;
   }
   makeKernel();
   arriveForClusterReduce(c_);

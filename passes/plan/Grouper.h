@@ -15,6 +15,9 @@ namespace kernelc::te {
 /// Whether op stands for itself: no other statement writes its result before or after.
 bool isPlain(mlir::Operation *op);
 
+/// Whether blocks combine a scatter's points in shared memory first: the elements are few, and there are many points for each.
+bool meetsInFew(ScatterOp scatter, const SizeFacts &facts, const SizeFacts &likely, const ScatterCosts &costs);
+
 /// A group under construction: statements and the launch index of each dim.
 struct Group {
   llvm::SmallVector<int64_t> ops;
@@ -88,6 +91,9 @@ private:
   /// Whether a pointwise statement needs all of the grid's indices but those that a member has reduced in the tile.
   bool isBehindTile(const Group &g, mlir::Operation *op, llvm::ArrayRef<int64_t> map);
   bool isContractionGroup(const Group &g);
+  /// Whether points that a group reduces to may be added, where they are made, to what the scatter starts from: a launch before has made
+  /// that, and no block would combine them first.
+  bool canAddTo(ScatterOp scatter, int64_t candidate);
   /// Whether a block has all that a member makes of its tile when the next member starts: what loops make in parts is in memory.
   static bool hasAtOnce(const Group &g, mlir::Operation *op);
 

@@ -97,7 +97,8 @@ void Grouper::addIndex(Group &g, Operation *op, unsigned d) {
 
 bool Grouper::tryJoin(int64_t i) {
   Operation *op = ops_[i];
-  if (!isPlain(op) || hasOwnLaunch(op) || isBehindParts(op))
+  auto scatter = dyn_cast<ScatterOp>(op);
+  if (!(scatter ? scatter.getAnyOrder() : isPlain(op)) || hasOwnLaunch(op) || isBehindParts(op))
     return false;
   // Groups whose results op reads; the youngest is the candidate, and no other
   // one may come later than it (it would have to run before).
@@ -110,7 +111,9 @@ bool Grouper::tryJoin(int64_t i) {
     }
   });
   if (candidate < 0)
-    return joinSibling(i);
+    return !scatter && joinSibling(i);
+  if (scatter && !canAddTo(scatter, candidate))
+    return false;
   return join(i, candidate, reads);
 }
 
@@ -128,7 +131,7 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     return joinLoop(i, candidate, walk->firsts(), walk->walked, walk->products);
   bool product = isContractionGroup(g);
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (product && !isa<ComputeOp>(op) && (!reduce || reduce.isArg()))
+  if (product && !isa<ComputeOp, ScatterOp>(op) && (!reduce || reduce.isArg()))
     return false; // a product's tile stays a tile
   SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
   for (ReadOp read : reads) {
@@ -219,6 +222,17 @@ bool Grouper::isBehindTile(const Group &g, Operation *op, ArrayRef<int64_t> map)
   };
   return isa<ComputeOp>(op) &&
          llvm::all_of(llvm::seq<int64_t>(0, g.grid), [&](int64_t index) { return llvm::is_contained(map, index) || isReduced(index); });
+}
+
+bool Grouper::canAddTo(ScatterOp scatter, int64_t candidate) {
+  const Group &g = groups_[candidate];
+  auto isReduction = [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && !findScanOf(ops_[o]); };
+  bool isByData = llvm::any_of(scatter.getSubscripts(), [&](Value s) { return !findIndex(scatter, s); });
+  if (!llvm::all_of(g.ops, isReduction) || (isByData && meetsInFew(scatter, facts_, facts_, target_.costs->scatters)))
+    return false;
+  Value init = scatter.getInit();
+  auto start = init ? ordinal_.find(init) : ordinal_.end(); // (what memory holds, members of the launch may read)
+  return start != ordinal_.end() && init.hasOneUse() && owner_[start->second] < candidate;
 }
 
 bool Grouper::isContractionGroup(const Group &g) {

@@ -240,6 +240,9 @@ private:
       Operation *op = ops_[l.ops[n]];
       if (!llvm::all_of(l.grid, [&](int64_t g) { return isParallel(op, l.dims[n], g); }))
         return false;
+      // A block walks what is not on the grid: there a pointwise statement stores each point, and a reduction goes over it.
+      if (!isa<ComputeOp>(op) && getNumParallel(op) != l.grid.size())
+        return false;
       if (!isOrdered(l, n, op))
         return false;
     }

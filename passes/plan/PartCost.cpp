@@ -20,9 +20,20 @@ static Count pointsFrom(const FedProduct &p, size_t first) {
   return points;
 }
 
-double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, const Target &target) {
+double timeOfSums(double results, int64_t parts, PartSums how, const PartRates &rates) {
+  if (parts == 1)
+    return 0;
+  const double bytes = results * sizeof(float);
+  if (how == PartSums::Merged)
+    return double(parts) * bytes / rates.sums + rates.launch;
+  if (rates.adds <= 0)
+    return std::numeric_limits<double>::infinity();
+  double once = bytes / rates.memory + rates.launch; // to zero them, and to read them
+  return double(parts) * bytes / rates.adds + (how == PartSums::AddedAndRead ? 2 : 1) * once;
+}
+
+double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums how, const Target &target) {
   constexpr int64_t kLine = 128;
-  const PartRates &rates = target.partRates;
   const double operands = double(p.batch) * double(p.m + p.n) * double(pointsFrom(p, 0)) * double(p.bytes);
   const int64_t slots = int64_t(ceilDiv(Count(points) * p.bytes, kLine));
   constexpr int64_t kLeastRows = 64;
@@ -44,16 +55,16 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, const Tar
     if (parts == 1)
       llvm::for_each(wgmmaPlainTiles(), consider);
   }
-  return parts == 1 ? best : best + double(p.batch) * parts * double(p.m) * double(p.n) * sizeof(float) / rates.sums + rates.launch;
+  return best + timeOfSums(double(p.batch) * double(p.m) * double(p.n), parts, how, target.partRates);
 }
 
-PartOfSum bestParts(const FedProduct &p, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut) {
+PartOfSum bestParts(const FedProduct &p, PartSums how, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut) {
   const SharingCosts &costs = target.costs->sharing;
-  PartOfSum best;
-  double least = timeOfParts(p, 1, int64_t(pointsFrom(p, 0)), target) / costs.leastGain;
+  double whole = timeOfParts(p, 1, int64_t(pointsFrom(p, 0)), how, target), least = whole / costs.leastGain;
+  PartOfSum best{0, 0, whole};
   Count outer = 1;
-  for (unsigned whole = 0; whole < p.lengths.size() && outer <= costs.mostFedParts; outer *= p.lengths[whole++]) {
-    const int64_t length = p.lengths[whole], inner = int64_t(pointsFrom(p, whole + 1));
+  for (unsigned outerIndices = 0; outerIndices < p.lengths.size() && outer <= costs.mostFedParts; outer *= p.lengths[outerIndices++]) {
+    const int64_t length = p.lengths[outerIndices], inner = int64_t(pointsFrom(p, outerIndices + 1));
     const int64_t kWhole = inner > 1 ? 1 : 128; // whole tiles of any unit, and whole lines
     for (int64_t cuts = 1; int64_t(outer) * cuts <= costs.mostFedParts && cuts <= length; ++cuts) {
       int64_t chunk = std::min<int64_t>(length, llvm::alignTo(llvm::divideCeil(length, cuts), kWhole));
@@ -62,10 +73,10 @@ PartOfSum bestParts(const FedProduct &p, const Target &target, llvm::function_re
         continue;
       if (points < costs.leastProductPart)
         break;
-      double time = timeOfParts(p, parts, points, target) * (length % chunk ? costs.unequal : 1);
-      if (time < least && (chunk == length || canCut(whole, chunk))) {
+      double time = timeOfParts(p, parts, points, how, target) * (length % chunk ? costs.unequal : 1);
+      if (time < least && (chunk == length || canCut(outerIndices, chunk))) {
         least = time;
-        best = {whole, chunk == length ? 0 : chunk};
+        best = {outerIndices, chunk == length ? 0 : chunk, time};
       }
     }
   }

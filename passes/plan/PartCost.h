@@ -21,13 +21,21 @@ struct FedProduct {
 struct PartOfSum {
   unsigned whole = 0;
   int64_t chunk = 0;
+  double time = 0; ///< microseconds that the product takes in such parts
 };
+
+/// How parts' sums become one: merged from a workspace by a second launch, or added into memory as they are there, which a launch before
+/// has zeroed. What reads the sum can stand in the second launch, and needs one of its own behind those that are added.
+enum class PartSums { Merged, Added, AddedAndRead };
 
 /// Microseconds that such a product takes on `target` in `parts` parts with at most `points` points each, in the best of the target's
 /// tiles (ProductTime.h): where there are several, with their sums and a second launch (fitted to an H200's times, docs/lab).
-double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, const Target &target);
+double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums how, const Target &target);
+
+/// Microseconds beside the parts themselves: of `results` in `parts` parts (1: none). Infinite where the target's rates are not known.
+double timeOfSums(double results, int64_t parts, PartSums how, const PartRates &rates);
 
 /// The parts for which that is least. `canCut(index, chunk)`: whether chunks of so many points of that summed index are allowed.
-PartOfSum bestParts(const FedProduct &p, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut);
+PartOfSum bestParts(const FedProduct &p, PartSums how, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut);
 
 } // namespace kernelc::te

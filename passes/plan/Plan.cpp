@@ -313,6 +313,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       return signalPassFailure();
     }
     gatherReductions(kernel);
+    startScattersEarly(kernel);
     KernelPlan plan;
     plan.target = target;
     plan.sizeDiv.assign(kernel.getNumSizes(), 1);

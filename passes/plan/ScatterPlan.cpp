@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles of launches that scatter, and whether blocks combine few elements in shared memory first.
+#include "passes/plan/Grouper.h"
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/Faults.h"
@@ -10,16 +11,26 @@ using namespace mlir;
 
 namespace kernelc::te {
 
+static int64_t bytesOfElement(ScatterOp op) { return op.getResult().getType().getElementTypeBitWidth() / 8; }
+
+static int64_t elementsOf(ScatterOp op, const SizeFacts &facts) {
+  return knownPoints(op.getShape(), llvm::seq<unsigned>(0, op.getShape().getNumResults()), facts);
+}
+
+bool meetsInFew(ScatterOp op, const SizeFacts &facts, const SizeFacts &likely, const ScatterCosts &costs) {
+  int64_t elements = elementsOf(op, facts);
+  bool isRecord = !te::getFaults(op->getParentOfType<KernelOp>()).empty() && op.getName() == kRecord;
+  if (isRecord || op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > costs.tallyBytes / bytesOfElement(op))
+    return false;
+  int64_t points = knownPoints(op.getExtents(), llvm::seq<unsigned>(0, op.getNumDims()), likely);
+  return points < 0 || points >= costs.pointsPerElement * elements;
+}
+
 void Scheduler::scheduleScatter(LaunchPlan &l, ScatterOp op) {
   scheduleElementwise(l);
-  auto dims = llvm::seq<unsigned>(0, op.getShape().getNumResults());
-  int64_t elements = knownPoints(op.getShape(), dims, facts_), bytes = op.getResult().getType().getElementTypeBitWidth() / 8;
-  bool isRecord = !te::getFaults(op->getParentOfType<KernelOp>()).empty() && op.getName() == kRecord;
-  if (isRecord || op.isUnique() || (op.hasOrder() && !op.getAnyOrder()) || elements < 1 || elements > costs_.scatters.tallyBytes / bytes)
+  if (!meetsInFew(op, facts_, likely_, costs_.scatters))
     return;
-  int64_t points = knownPoints(l.extents, llvm::seq<unsigned>(0, l.extents.getNumResults()), likely_);
-  if (points >= 0 && points < costs_.scatters.pointsPerElement * elements)
-    return;
+  int64_t bytes = bytesOfElement(op), elements = elementsOf(op, facts_);
   // One block a multiprocessor walks tiles: the fewer blocks, the fewer copies reach memory. Warps that share a copy meet in it.
   int64_t warps = 32;
   for (int64_t index : llvm::reverse(l.grid))

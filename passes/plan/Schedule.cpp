@@ -213,10 +213,13 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
         if (applies)
           schedule.copies = value == "always" ? Copies::Always : Copies::Never;
       } else if (key == "merge") {
-        if (value != "launch" && value != "cluster")
-          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key})) << "schedule: 'merge' must be launch or cluster";
-        if (applies)
-          schedule.merge = value == "launch" ? Merge::Launch : Merge::Cluster;
+        if (value != "launch" && value != "cluster" && value != "memory")
+          return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}))
+                 << "schedule: 'merge' must be launch, cluster or memory";
+        if (applies) {
+          schedule.merge = value == "launch" ? Merge::Launch : value == "cluster" ? Merge::Cluster : Merge::WhereItPays;
+          schedule.addsInMemory = value == "memory";
+        }
       } else if (key == "parts") {
         auto number = dyn_cast<IntegerAttr>(entry.getValue());
         if (!number || number.getInt() < 1 || number.getInt() > 1 << 16)

@@ -34,6 +34,7 @@ enum class Merge { WhereItPays, Launch, Cluster };
 struct KernelSchedule {
   Copies copies = Copies::WhereTheyPay;
   Merge merge = Merge::WhereItPays;
+  bool addsInMemory = false; ///< parts of sums that may add up in any order (`merge: memory`)
   /// Equal parts that each long reduction is cut into, to be merged afterwards; 1: none is cut, 0: the cost model decides.
   int64_t parts = 0;
 };

@@ -39,6 +39,20 @@ bool readsInCommon(ReduceOp a, ReduceOp b) {
 
 } // namespace
 
+void startScattersEarly(KernelOp kernel) {
+  for (auto scatter : kernel.getBlock().getOps<ScatterOp>()) {
+    auto start = scatter.getInit() ? scatter.getInit().getDefiningOp<ComputeOp>() : ComputeOp();
+    bool isFree = scatter.getAnyOrder() && start && !start.getInit() && start->getResult(0).hasOneUse();
+    if (!isFree || start.walk([](ReadOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      continue;
+    scatter.walk([&](ReadOp read) {
+      auto reduce = read.getTensor().getDefiningOp<ReduceOp>();
+      if (reduce && reduce->isBeforeInBlock(start))
+        start->moveBefore(reduce);
+    });
+  }
+}
+
 void gatherReductions(KernelOp kernel) {
   SmallVector<ReduceOp> seen;
   Operation *front = nullptr; // what the statements may use of the kernel comes first

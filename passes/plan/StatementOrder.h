@@ -10,4 +10,8 @@ namespace kernelc::te {
 /// been computed from one of them stands behind all. A launch that has them walks once.
 void gatherReductions(KernelOp kernel);
 
+/// Brings what scatters in any order of reductions' results start from, and that reads nothing, in front of these reductions: their launch
+/// may then do the scatter.
+void startScattersEarly(KernelOp kernel);
+
 } // namespace kernelc::te

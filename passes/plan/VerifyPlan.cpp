@@ -100,6 +100,7 @@ private:
   void joinMemories();
   LogicalResult verifyStatement(Operation *op);
   LogicalResult verifySteps(RecurrenceOp op);
+  LogicalResult verifyWalk(Operation *op);
   LogicalResult verifyMemberRead(Operation *op, ReadOp read);
   LogicalResult verifyMemoryRead(Operation *op, ReadOp read);
   LogicalResult verifyWriter(Operation *op);
@@ -180,6 +181,8 @@ LogicalResult Verifier::verifyStatement(Operation *op) {
   op->walk([&](ReadOp read) { reads.push_back(read); });
   if (auto recurrence = dyn_cast<RecurrenceOp>(op); recurrence && failed(verifySteps(recurrence)))
     return failure();
+  if (isa<ReduceOp, CascadeOp>(op) && !findScanOf(op) && failed(verifyWalk(op)))
+    return failure();
   for (ReadOp read : reads) {
     if (findRecurrence(read.getTensor())) // by steps, in order
       continue;
@@ -196,6 +199,16 @@ LogicalResult Verifier::verifyStatement(Operation *op) {
         return wrong(op) << nameOf(op) << " goes on from memory that " << nameOf(writer) << " has overwritten";
   }
   return isLeftInMemory(op) ? verifyWriter(op) : success();
+}
+
+/// A block that walks a launch index reduces over it: those of a reduction's results are on the grid, or one tile has all of them.
+LogicalResult Verifier::verifyWalk(Operation *op) {
+  const LaunchPlan &l = launchOf(op);
+  std::optional<int64_t> scanned = findScannedIndex(l, ops_);
+  for (int64_t index : at_[op].dims.take_front(getNumParallel(op)))
+    if (!llvm::is_contained(l.grid, index) && !llvm::is_contained(l.loops, index) && index != scanned && !isOneTile(l, index))
+      return wrong(op) << nameOf(op) << " has results along '" << l.indices[index] << "', which a block walks";
+  return success();
 }
 
 /// A block has all steps of its systems, and takes them one by one.

@@ -438,6 +438,8 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
   StoredBytes stored;
   llvm::BitVector inTile = findInTile(l);
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    if (isa<ScatterOp>(ops_[ordinal]))
+      continue; // from registers
     auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
     SmallVector<int64_t> reduced = reducedInTile(l, n);
     int64_t window = 1; // points of a window that has one result

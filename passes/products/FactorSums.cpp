@@ -299,6 +299,7 @@ private:
         RankedTensorType::get(SmallVector<int64_t>(result.count(), ShapedType::kDynamic), reduce_.getResult().getType().getElementType());
     auto sum = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(order), result.count(), extentsOf(order),
                                 IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(names_.back()));
+    sum.setAnyOrder(reduce_.getAnyOrder());
     fillBody(sum.getBody().emplaceBlock(), order, operands, {});
     return sum.getResult();
   }
@@ -322,6 +323,7 @@ private:
     } else {
       auto op = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(order), parallel_, extentsOf(order), IntegerSetAttr(),
                                  Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr());
+      op.setAnyOrder(reduce_.getAnyOrder());
       fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
       made = op.getResult();
     }

@@ -142,6 +142,7 @@ private:
     auto moved = ReduceOp::create(b, product.getLoc(), type, product.getKind(), b.getArrayAttr(names), parallel,
                                   AffineMap::get(0, symbols, extents, b.getContext()), IntegerSetAttr(), Value(), AffineMapAttr(),
                                   AffineMapAttr(), product.getNameAttr());
+    moved.setAnyOrder(product.getAnyOrder());
     Block &block = moved.getBody().emplaceBlock();
     for (size_t d = 0; d < names.size(); ++d)
       block.addArgument(b.getIndexType(), product.getLoc());

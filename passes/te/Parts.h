@@ -12,8 +12,11 @@ namespace kernelc::te {
 /// reduction over the others, from `at` on among its dims, and are what a second reduction, in place of `r`, goes over.
 /// Returns the first. `r` has no init and no out_map, and is no arg reduction.
 ReduceOp reduceByParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
-/// The same as a part of a rewrite, of a reduction `r` that the rewrite drops.
-void sketchParts(RewriteSketch &sketch, StatementSketch r, llvm::ArrayRef<unsigned> outer, unsigned at);
+/// The same, where the order of the sum is any: the parts are added into memory, which starts at zero, each when it is there. The sum
+/// stands in place of `r` as a te.scatter of the parts' elements, that no data places.
+ReduceOp addParts(ReduceOp r, llvm::ArrayRef<unsigned> outer, unsigned at);
+/// Either as a part of a rewrite, of a reduction `r` that the rewrite drops; `added`: as addParts does it.
+void sketchParts(RewriteSketch &sketch, StatementSketch r, llvm::ArrayRef<unsigned> outer, unsigned at, bool added = false);
 
 /// The condition of `op` with the first reduced index in parts of `chunk`, whose index stands before it, and that index below its
 /// extent where the last part `isShorter`; null where there is none.

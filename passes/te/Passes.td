@@ -385,6 +385,13 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     by `PartCost.h`. Other such products that need nothing of it, nor it of them, count as columns of it: they
     may run beside it.
 
+    Parts of a sum of floats that may add up in any order (`order(any)`, the mark `any_order`) are added into
+    memory instead, where it is a product's and takes less time, or where a schedule says so:
+
+        zeros[p] = 0,  part[q, p] = ⊕_k' f(p, q·C + k'),  result = te.scatter of part[q, p] to p, which starts from zeros
+
+    The scatter joins the product's launch (`Grouping.cpp`), so that its blocks add what they have in registers.
+
     A reduction over many short rows of what each row is reduced to (a mean of log-sum-exps) is cut together with
     the rows' statements, whose index gets the parts' digits (`RowParts.h`):
 
@@ -403,7 +410,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
     products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes, and where those have no bound by the
-    likely ones.
+    likely ones; of parts that are added into memory any order.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
@@ -530,6 +537,13 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
         runs'[group + sum over 2 to 32 runs of |{keys below}|] = runs[p]  merged by binary search until one run is left
         segments[r] = |{keys below r << 32}|
         y[r, d]     = init[r, d] + sum over segments[r] <= p < segments[r + 1] of value(runs[p] & (2^32 - 1), d)
+
+    Many points, of a known number, are sorted by counting instead, some bits of their rows at a time, the lowest
+    first; points that agree in these bits keep their order:
+
+        counts[d, c] = how many points of block c (256 points) have digit d
+        starts[d, c] = sum of all counts before, blocks next to each other
+        sorted[starts[d, c] + |{points of block c before p with digit d}|] = keys[p]
 
     Where there may be more than 4096 points, the points of a row are shared out: of each 256 the first ones,
     which are of one row, are added up apart, and a row adds up its points before the first share and its shares:

@@ -239,6 +239,7 @@ private:
     auto made = ReduceOp::create(b, loc, cast<RankedTensorType>(reduce.getResult().getType()), reduce.getKind(), b.getArrayAttr(indices),
                                  parallel, AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, b.getContext()),
                                  behindPart(reduce), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
+    made.setAnyOrder(reduce.getAnyOrder());
     Block &block = made.getBody().emplaceBlock();
     IRMapping mapping;
     for (unsigned d = 0; d < reduce.getNumDims() + 1; ++d)

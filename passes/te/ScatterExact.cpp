@@ -39,7 +39,7 @@ bool ScatterSorter::paysExactly() {
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
   double bytes = results * double(wordsOf(widthOf(points))) * sizeof(int64_t);
-  return bytes <= kMostBytes && values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfSort(points).time;
+  return bytes <= kMostBytes && values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfMerges(points).time;
 }
 
 std::pair<Value, Value> ScatterSorter::wordOf(Value v, int64_t width) {

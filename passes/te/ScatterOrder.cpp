@@ -17,7 +17,7 @@ constexpr int64_t kFan = 32;     ///< runs that are merged at once, at most
 constexpr double kStep = 0.0033, kPairs = 0.1;
 constexpr int kOtherLaunches = 7;
 
-SortCost costOfSort(int64_t points) {
+SortCost costOfMerges(int64_t points) {
   SortCost best{kFan, 0};
   for (int64_t fan = kFan; fan > 1; fan /= 2) {
     double time = kOtherLaunches * kLaunch + double(points) * kPairs;
@@ -117,9 +117,12 @@ Value ScatterSorter::makeSegments(Value sorted) {
 
 /// The keys of all points in their order.
 Value ScatterSorter::sortKeys() {
+  int64_t points = knownMax(points_, facts_);
+  if (int64_t bits = digitBits(points, knownMax(rows_, facts_)))
+    return sortByDigits(makeKeys(), bits);
   Value sorted = sortChunks(makeKeys());
-  int64_t points = knownMax(points_, facts_), most = points < 0 ? int64_t(1) << kPointBits : points;
-  int64_t fan = points < 0 ? kFan : costOfSort(points).fan;
+  int64_t most = points < 0 ? int64_t(1) << kPointBits : points;
+  int64_t fan = points < 0 ? kFan : costOfMerges(points).fan;
   for (int64_t length = kChunk; length < most; length *= fan)
     sorted = mergeRuns(sorted, length, fan);
   return sorted;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One scatter, on its way to statements without one (te-sort-scatters). ScatterSorter.cpp has the points: their indices, what the
 // scatter's body says there. ScatterOwners.cpp lets each row ask the points that may reach it; where data says which do,
-// ScatterOrder.cpp sorts them and ScatterSums.cpp adds them up, or ScatterExact.cpp adds them up in an order that is no matter.
+// ScatterOrder.cpp or, where they are many, ScatterDigits.cpp sorts them and ScatterSums.cpp adds them up, or ScatterExact.cpp adds them up
+// in an order that is no matter.
 #pragma once
 
 #include "ir/te/TeShape.h"
@@ -13,12 +14,14 @@ namespace kernelc::te {
 
 inline constexpr int64_t kPointBits = 32; ///< of a key
 
-/// How points are sorted: so many runs are merged at once, and about how long all takes, in nanoseconds.
+/// How points are sorted by merging: so many runs at once, and about how long all takes, in nanoseconds.
 struct SortCost {
   int64_t fan;
   double time;
 };
-SortCost costOfSort(int64_t points);
+SortCost costOfMerges(int64_t points);
+/// Bits of a row's number that are counted at a time, where that is clearly faster; 0: points are merged. -1 of either: any number.
+int64_t digitBits(int64_t points, int64_t rows);
 
 // What launches and memory take, in nanoseconds, where no target is known.
 inline constexpr double kLaunch = 3000, kBytes = 1.0 / 3000;
@@ -99,6 +102,13 @@ private:
   mlir::Value sortKeys();
   mlir::Value sortChunks(mlir::Value keys);
   mlir::Value mergeRuns(mlir::Value sorted, int64_t length, int64_t fan);
+  mlir::AffineExpr blocks();
+  mlir::Value sortByDigits(mlir::Value keys, int64_t bits);
+  /// Sorts keys by `bits` bits of their rows, from bit `shift` on; those that agree there keep their order.
+  mlir::Value sortByDigit(mlir::Value keys, int64_t shift, int64_t bits);
+  mlir::Value digitOf(mlir::Value key, int64_t shift, int64_t bits);
+  mlir::Value countDigits(mlir::Value keys, int64_t shift, int64_t bits);
+  mlir::Value startDigits(mlir::Value counts, int64_t bits);
   /// How many of the `length` elements of `sorted` from `start` on (all, if null) are below `key`.
   mlir::Value countBelow(mlir::Value sorted, mlir::Value start, int64_t length, mlir::Value key);
   mlir::Value makeSegments(mlir::Value sorted);

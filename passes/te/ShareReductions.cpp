@@ -189,6 +189,7 @@ private:
     AffineMap map = AffineMap::get(0, r.getExtents().getNumSymbols(), extents, b.getContext());
     auto fewer = ReduceOp::create(b, r.getLoc(), type, r.getKind(), b.getArrayAttr(names), rank, map, where, Value(), AffineMapAttr(),
                                   AffineMapAttr(), r.getNameAttr());
+    fewer.setAnyOrder(r.getAnyOrder());
     Block &block = fewer.getBody().emplaceBlock();
     IRMapping mapping;
     for (unsigned d : dims)

@@ -26,7 +26,7 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
       if (n >= 0 && i < likely.size())
         likely[i] = n;
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
-      if (op.isUnique())
+      if (op.isUnique() || (op.getAnyOrder() && !owners)) // (te-split-reduce has made some)
         continue;
       ScatterSorter sorter(op, {div, max}, {div, likely});
       bool hasOrder = op.hasOrder() && !op.getAnyOrder();

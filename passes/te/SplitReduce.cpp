@@ -45,6 +45,7 @@ public:
     unsigned whole = 0;
     int64_t chunk = 0;
     bool lastIsShorter = false; ///< the chunk does not divide that index's extent, for all that is known
+    bool added = false;         ///< the parts' sums are added into memory (addParts)
   };
   struct Site {
     Operation *op;
@@ -107,6 +108,12 @@ public:
       splitCascade(cascade, parts.chunk, parts.lastIsShorter);
   }
 
+  /// Where the schedule asks for adds in memory and no sum may have them.
+  void remarkOnMerge() {
+    if (schedule_.addsInMemory && !adds_)
+      kernel_.emitRemark() << "schedule: 'merge' is memory, and there is no sum in parts that may add up in any order ('order(any)')";
+  }
+
 private:
   /// Points of a chunk of a product's sum are a multiple of so many, where it is cut along one index: whole tiles of any unit, and lines.
   static constexpr int64_t kLine = 128;
@@ -148,8 +155,11 @@ private:
       return scheduledParts(op, product, lengths[0], knownDivisor(extents.getResult(parallel), facts_));
     if (r && !product && schedule_.merge != Merge::Launch && findHeldRow(r, facts_, target_))
       return Parts();
-    if (!product)
-      return partsOf(op, points, int64_t(thin), lengths);
+    if (!product) {
+      Parts parts = partsOf(op, points, int64_t(thin), lengths);
+      parts.added = schedule_.addsInMemory && mayAdd(op); // (a launch that merges takes as long as one that zeroes)
+      return parts;
+    }
     if (std::optional<FedProduct> fed = findFedProduct(r, *product, lengths))
       return partsOfFedProduct(r, *fed, *product);
     return partsOfProduct(r, *product, lengths);
@@ -158,18 +168,38 @@ private:
   /// As many as the schedule says, of the first reduced index.
   FailureOr<Parts> scheduledParts(Operation *op, const std::optional<Contraction> &product, int64_t length, int64_t divisor) {
     int64_t chunk = length / schedule_.parts;
+    bool added = mayAdd(op) && schedule_.addsInMemory;
     if (chunk && length % schedule_.parts == 0 && divisor % chunk == 0)
-      return Parts{0, chunk};
+      return Parts{0, chunk, /*lastIsShorter=*/false, added};
     // Whole vectors of any type, of products whole tiles of any unit where there is enough for these.
     bool isPlain = isPlainReduction(op) || isa<CascadeOp, FoldOp>(op);
     constexpr int64_t kTile = 128, kVector = 16;
     int64_t equal = llvm::divideCeil(length, schedule_.parts), whole = llvm::alignTo(equal, kTile);
     chunk = product && int64_t(llvm::divideCeil(length, whole)) == schedule_.parts ? whole : llvm::alignTo(equal, kVector);
     if (chunk * 2 <= length && isPlain && (!product || canEndEarly(*product)))
-      return Parts{0, chunk, /*lastIsShorter=*/true};
+      return Parts{0, chunk, /*lastIsShorter=*/true, added};
     return mlir::emitError(getScheduleLoc(op, op->getParentOfType<KernelOp>().getSymName(), "", {"parts"}))
            << "schedule: a reduction over " << length << " points cannot be cut into " << schedule_.parts
            << (product || !isPlain ? " equal parts" : " parts of 16 points or more");
+  }
+
+  /// Whether parts' sums may be added into memory: in any order, as words that atomics add.
+  static bool mayAdd(Operation *op) {
+    auto r = dyn_cast<ReduceOp>(op);
+    return r && r.getAnyOrder() && isa<Float32Type, Float64Type>(r.getResult().getType().getElementType());
+  }
+
+  /// The ways in which the sums of a product's parts may become one, whichever takes least time.
+  SmallVector<PartSums, 2> waysToSum(ReduceOp r) const {
+    bool isRead = !llvm::all_of(r.getResult().getUsers(), llvm::IsaPred<ReturnOp>);
+    PartSums added = isRead ? PartSums::AddedAndRead : PartSums::Added;
+    if (!mayAdd(r) || schedule_.merge == Merge::Launch)
+      return {PartSums::Merged};
+    if (schedule_.addsInMemory)
+      return {added};
+    if (!r.getResult().getType().getElementType().isF32()) // (whose rate alone is known)
+      return {PartSums::Merged};
+    return {PartSums::Merged, added};
   }
 
   /// A reduction to single values: neither to positions nor to states.
@@ -319,8 +349,16 @@ private:
   Parts partsOfFedProduct(ReduceOp reduce, const FedProduct &p, const Contraction &c) {
     auto isEqual = [&](unsigned index, int64_t chunk) { return divisorOf(reduce, index) % chunk == 0; };
     FedProduct all = withOthers(reduce, p);
-    PartOfSum part = bestParts(all, target_, [&](unsigned index, int64_t chunk) { return isEqual(index, chunk) || canEndEarly(c); });
-    return {part.whole, part.chunk, /*lastIsShorter=*/part.chunk && !isEqual(part.whole, part.chunk)};
+    std::optional<PartOfSum> best;
+    PartSums how = PartSums::Merged;
+    for (PartSums way : waysToSum(reduce)) {
+      PartOfSum part = bestParts(all, way, target_, [&](unsigned index, int64_t chunk) { return isEqual(index, chunk) || canEndEarly(c); });
+      if (!best || part.time < best->time) {
+        best = part;
+        how = way;
+      }
+    }
+    return {best->whole, best->chunk, /*lastIsShorter=*/best->chunk && !isEqual(best->whole, best->chunk), how != PartSums::Merged};
   }
 
   /// A known divisor of a summed index's extent.
@@ -342,9 +380,12 @@ private:
     for (int64_t of : lengths)
       length *= of;
     const bool isReckoned = cores && target_.partRates.sums > 0;
+    PartSums how = waysToSum(reduce).back();
     if (isReckoned)
-      parts = partsOnCores(extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), int64_t(length),
-                           std::max(costs_.mostCoresParts, parts));
+      std::tie(parts, how) = partsOnCores(reduce, extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), int64_t(length),
+                                          std::max(costs_.mostCoresParts, parts));
+    else if (!schedule_.addsInMemory)
+      how = PartSums::Merged; // no rate says what adding takes
     // Two or three parts do not pay for the second launch: few rows are bound by the other
     // operand's bytes, which half of the multiprocessors fetch as fast.
     if (parts < costs_.leastProductParts)
@@ -352,6 +393,7 @@ private:
     // Outer indices are parts as they stand where these are no shorter, and no more, than wanted; the next one is cut.
     const int64_t least = costs_.leastProductPart;
     Parts found;
+    found.added = how != PartSums::Merged;
     int64_t rest = int64_t(length);
     while (found.whole + 1 < lengths.size() && lengths[found.whole] <= parts && rest / lengths[found.whole] >= least) {
       int64_t extent = lengths[found.whole++];
@@ -373,31 +415,31 @@ private:
     return found;
   }
 
-  /// In how many parts, of at most `most`, a product on CUDA cores takes least time; 1: as a whole.
-  int64_t partsOnCores(int64_t batch, int64_t m, int64_t n, int64_t length, int64_t most) {
+  /// In how many parts, of at most `most`, and with which sums of them a product on CUDA cores takes least time; 1: as a whole.
+  std::pair<int64_t, PartSums> partsOnCores(ReduceOp reduce, int64_t batch, int64_t m, int64_t n, int64_t length, int64_t most) {
     if (m <= 0 || n <= 0)
-      return 1;
+      return {1, PartSums::Merged};
     const ProductTile large{128, 128, 100}, small{64, 64, target_.costs->cores.smallTilePercent}; // as te-plan has them
     batch = std::max<int64_t>(1, batch);
     auto chunkOf = [&](int64_t parts) { return parts == 1 ? length : int64_t(llvm::alignTo(llvm::divideCeil(length, parts), kLine)); };
-    auto timeOfParts = [&](int64_t parts) {
+    auto timeOfParts = [&](int64_t parts, PartSums how) {
       int64_t all = int64_t(Count(batch) * parts);
       const ProductTile &tile = timeOf(small, m, n, all, target_) < timeOf(large, m, n, all, target_) ? small : large;
       double blocks = double(ceilDiv(Count(all) * ceilDiv(Count(m), tile.m) * ceilDiv(Count(n), tile.n), target_.smCount));
       double one = double(tile.m) * tile.n * double(chunkOf(parts)) * 100 / tile.percent / costs_.coresRate + costs_.coresBlock;
       double time = blocks * one * (blocks > 1 ? 1 : costs_.coresAlone);
-      const PartRates &rates = target_.partRates;
-      return parts == 1 ? time : time + rates.launch + double(m) * double(n) * double(all) * sizeof(float) / rates.sums;
+      return time + timeOfSums(double(m) * double(n) * double(batch), parts, how, target_.partRates);
     };
-    int64_t best = 1;
-    double least = timeOfParts(1) / costs_.leastGain;
+    std::pair<int64_t, PartSums> best{1, PartSums::Merged};
+    double least = timeOfParts(1, PartSums::Merged) / costs_.leastGain;
     for (int64_t parts = costs_.leastProductParts; parts <= most && length / parts >= costs_.leastProductPart; ++parts) {
       if (int64_t(llvm::divideCeil(length, chunkOf(parts))) != parts)
         continue; // fewer, longer ones
-      if (double time = timeOfParts(parts); time < least) {
-        least = time;
-        best = parts;
-      }
+      for (PartSums how : waysToSum(reduce))
+        if (double time = timeOfParts(parts, how); time < least) {
+          least = time;
+          best = {parts, how};
+        }
     }
     return best;
   }
@@ -469,7 +511,11 @@ private:
         padFactors(*product);
       r = splitReducedDim(r, r.getNumParallel() + parts.whole, digits);
     }
-    reduceByParts(r, outer, at);
+    adds_ |= parts.added;
+    if (parts.added)
+      addParts(r, outer, at);
+    else
+      reduceByParts(r, outer, at);
   }
   void sketchSplit(RewriteSketch &sketch, ReduceOp r, const Parts &parts) const {
     auto [outer, at] = placesOf(r, parts);
@@ -477,7 +523,7 @@ private:
     if (parts.chunk)
       own.extents = splitExtents(own.extents, own.parallel + parts.whole, digitsOf(r, parts));
     sketch.drop(r);
-    sketchParts(sketch, own, outer, at);
+    sketchParts(sketch, own, outer, at, parts.added);
   }
 
   KernelOp kernel_;
@@ -485,6 +531,7 @@ private:
   const SharingCosts &costs_ = target_.costs->sharing;
   SizeFacts facts_, expected_;
   KernelSchedule schedule_;
+  bool adds_ = false; ///< some parts are added in memory
 };
 
 struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
@@ -496,8 +543,10 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (failed(rewriteEach(getOperation(), Splitter(getOperation(), *known, *schedule))))
-      signalPassFailure();
+    Splitter splitter(getOperation(), *known, *schedule);
+    if (failed(rewriteEach(getOperation(), splitter)))
+      return signalPassFailure();
+    splitter.remarkOnMerge();
   }
 };
 

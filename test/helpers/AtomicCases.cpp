@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/substitute.h"
 #include "support/ElementType.h"
 #include "test/helpers/Cases.h"
 
@@ -105,25 +106,30 @@ void addOrdered(std::vector<HelperCaseMaker> &cases) {
 }
 
 void addSums(std::vector<HelperCaseMaker> &cases) {
-  HelperCaseMaker vector{"reduce_add_f32x4", 90, 90, {"kc_reduce_add_f32x4"}, nullptr};
-  vector.make = [vector] {
-    // Small whole numbers: any order gives the same.
-    auto x = smallIntegers(size_t(kBlocks * kThreads * 4), 142);
-    std::vector<float> start = smallIntegers(size_t(kThreads * 4), 143), sum = start;
-    for (size_t i = 0; i < x.size(); i++)
-      sum[i % sum.size()] += x[i];
-    return CaseBuilder(vector)
-        .input("x", x)
-        .inout("sum", start, sum)
-        .launch("sum", kThreads, R"(
+  for (int words : {2, 4}) {
+    std::string n = std::to_string(words), name = "reduce_add_f32x" + n;
+    HelperCaseMaker vector{name, 90, 90, {"kc_" + name}, nullptr};
+    vector.make = [vector, words, n] {
+      // Small whole numbers: any order gives the same.
+      auto x = smallIntegers(size_t(kBlocks * kThreads * words), 142);
+      std::vector<float> start = smallIntegers(size_t(kThreads * words), 143), sum = start;
+      for (size_t i = 0; i < x.size(); i++)
+        sum[i % sum.size()] += x[i];
+      return CaseBuilder(vector)
+          .input("x", x)
+          .inout("sum", start, sum)
+          .launch("sum", kThreads,
+                  absl::Substitute(R"(
   int t = threadIdx.x;
-  float v[4];
-  for (int i = 0; i < 4; i++) v[i] = x[256 * blockIdx.x + 4 * t + i];
-  kc_reduce_add_f32x4(sum + 4 * t, v);)",
-                0, kBlocks)
-        .build();
-  };
-  cases.push_back(vector);
+  float v[$0];
+  for (int i = 0; i < $0; i++) v[i] = x[$0 * ($1 * blockIdx.x + t) + i];
+  kc_reduce_add_f32x$0(sum + $0 * t, v);)",
+                                   n, kThreads),
+                  0, kBlocks)
+          .build();
+    };
+    cases.push_back(vector);
+  }
 
   for (bool bf16 : {false, true}) {
     std::string name = bf16 ? "reduce_add_bf16x2" : "reduce_add_f16x2";

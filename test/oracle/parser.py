@@ -197,9 +197,9 @@ class Parser:
         self.at += 2 if own else 1
         value = self.expression()
         where = self.where()
+        self.any_order()
         if let:
             return tree.Let(name, subscripts, kind, value, where)
-        self.any_order()
         return tree.Assign(name, subscripts, op, value, where, unique)
 
     def where(self):

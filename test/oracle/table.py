@@ -21,6 +21,8 @@ ROWS = [
     ("unique writes, the rest is 0", "p: i32[N], g: f32[N]) -> (y: f32[4]", "y.unique[p[n]] = g[n]", {"p": ([3], [3, 0, 1]), "g": X}, {"y": [2.0, 4.0, 0.0, 1.0]}),
     ("a condition leaves points out", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] where g[n] > 1", {"p": ([3], [0] * 3), "g": X}, {"y": [6.0]}),
     ("order(any)", "p: i32[N], g: f32[N]) -> (y: f32[1]", "y[p[n]] += g[n] order(any)", {"p": ([3], [0] * 3), "g": X}, {"y": [7.0]}),
+    ("order(any) of named sums", "x: f32[M, N]) -> (y: f32[M]", "let s[i] = sum[k](x[i, k]) order(any) y[i] = 2 * s[i] order(any)",
+     {"x": ([2, 2], [1.0, 2.0, 4.0, 8.0])}, {"y": [6.0, 24.0]}),
     ("bools that no point names", "x: bool[N]) -> (y: bool[4]", "y[n % 4] xor= x[n]", {"x": ([3], [False, True, True])}, {"y": [False, True, True, False]}),
     # Data that lead outside, and assertions.
     ("a guarded read that nothing excludes", "t: f32[N], p: i32[M], c: bool[M]) -> (y: f32[M]", "y[i] = t[p[i]] if c[i] else -1",
@@ -164,6 +166,8 @@ ROWS += [
      {"m": [2.25], "v": [2.75]}, {}, _REDUCERS),
     ("a scan of steps", "a: i32[N], b: i32[N]) -> (y: i32[N]", "y[t] = steps[k, k <= t]((a[k], b[k])).b", {"a": ([3], [5, 2, 3]), "b": ([3], [1, 1, 1])},
      {"y": [1, 3, 10]}, {}, _REDUCERS),
+    ("a path that is read back", "came: i64[T, S], last: i64) -> (path: i64[T]", "require T >= 1 path[t] = last if t == T - 1 else came[t + 1, path[t + 1]]",
+     {"came": ([3, 2], [0, 0, 1, 0, 0, 1]), "last": 1}, {"path": [0, 1, 1]}),
     ("a recurrence", "x: f32[N]) -> (y: f32[N]", "y[t] = 0.5 * y.pad(4)[t - 1] + x[t]", {"x": X}, {"y": [3.0, 3.5, 5.75]}),
     ("two steps back, of integers", "x: i32[N]) -> (y: i32[N]", "let f[t] = f.pad(1)[t - 1] + f.pad(0)[t - 2] + x[t] y[t] = f[t]",
      {"x": ([5], [0] * 5)}, {"y": [1, 1, 2, 3, 5]}),

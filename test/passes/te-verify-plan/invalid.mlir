@@ -314,3 +314,23 @@ te.kernel @twice sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] ->
   } {name = "y"} : tensor<?xf32>
   te.return %y : tensor<?xf32>
 }
+
+// -----
+
+// A block has a tile of what a reduction gives at a time, and would reduce over all of them.
+te.kernel @walked sizes ["M", "N"] args ["x"] : ["i32"] [affine_map<()[s0, s1] -> (s0, s1)>]
+    outs ["s"] : ["i32"] [affine_map<()[s0, s1] -> (s0, 32)>] attributes {
+    plan = {target = "sm_90a", size_div = array<i64: 1, 1>, size_max = array<i64: -1, -1>, launches = [
+      {name = "s", ops = array<i64: 0>, dims = [array<i64: 0, 1, 2>], indices = ["i", "c", "k"],
+       extents = affine_map<()[s0, s1] -> (s0, 32, s1)>, tiles = array<i64: 1, 2, 64>, grid = array<i64: 0>, unit = "simt"}]}} {
+^bb0(%x: tensor<?x?xi32>):
+  // expected-error @+1 {{in launch 's': 's' has results along 'c', which a block walks}}
+  %s = te.reduce max ["i", "c", "k"] parallel 2 extents affine_map<()[s0, s1] -> (s0, 32, s1)> {
+  ^bb0(%i: index, %c: index, %k: index):
+    %v = te.read %x[%i, %k] : tensor<?x?xi32>
+    %w = arith.index_cast %c : index to i32
+    %u = arith.xori %v, %w : i32
+    te.yield %u : i32
+  } {name = "s"} : tensor<?x32xi32>
+  te.return %s : tensor<?x32xi32>
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Many points are sorted by counting, digit by digit of their rows, the lowest first: where a block's points of a digit begin is a sum
+// over all that come before, and within the block a point is behind those of its digit that stand before it. Points of one row stay in
+// their order.
+#include "passes/te/ScatterSorter.h"
+
+#include "ir/te/Marks.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+constexpr int64_t kBlock = 256;        ///< points that are ranked by comparing all pairs
+constexpr int64_t kMostBits = 10;      ///< of a digit: a block has a count for each of its values
+constexpr int kLaunchesOfDigit = 5;    ///< zeros, counts, their sums, ranks, places
+constexpr int64_t kBytesOfPoint = 80;  ///< that these move for a point,
+constexpr int64_t kBytesOfCount = 16;  ///< and for a count
+constexpr double kAtomic = 0.02;       ///< nanoseconds of a count
+constexpr double kPairsOfBlock = 0.05; ///< nanoseconds for a point: twice a quarter of what pairs of 1024 take, since a digit is cut out
+constexpr double kTimesAsFast = 2;     ///< the model has to say, since no card has timed it
+constexpr int64_t kMostCounted = 1u << 31; ///< points: counts are words of 32 bits
+
+int64_t digitBits(int64_t points, int64_t rows) {
+  if (points < 0 || points >= kMostCounted)
+    return 0;
+  const int64_t all = rows < 0 ? 63 - kPointBits : int64_t(llvm::Log2_64_Ceil(uint64_t(rows) + 1)); // of a row, and of none
+  int64_t best = 0;
+  double least = costOfMerges(points).time / kTimesAsFast;
+  for (int64_t bits = 1; bits <= std::min(all, kMostBits); ++bits) {
+    double counts = double(llvm::divideCeil(points, kBlock)) * double(int64_t(1) << bits);
+    double pass =
+        kLaunchesOfDigit * kLaunch + double(points) * (kAtomic + kPairsOfBlock + kBytesOfPoint * kBytes) + counts * kBytesOfCount * kBytes;
+    if (double time = double(llvm::divideCeil(all, bits)) * pass; time < least) {
+      least = time;
+      best = bits;
+    }
+  }
+  return best;
+}
+
+Value ScatterSorter::digitOf(Value key, int64_t shift, int64_t bits) {
+  Value moved = arith::ShRUIOp::create(b, loc(), key, integer(kPointBits + shift));
+  return arith::AndIOp::create(b, called("digit"), moved, integer((int64_t(1) << bits) - 1));
+}
+
+/// For each value of the digit and each block how many points the block has of it, blocks next to each other.
+Value ScatterSorter::countDigits(Value keys, int64_t shift, int64_t bits) {
+  AffineExpr counts = blocks() * (int64_t(1) << bits);
+  auto word = [&](int64_t n) -> Value { return arith::ConstantIntOp::create(b, loc(), n, 32); };
+  auto zeros = ComputeOp::create(b, loc(), typeOf(counts, b.getI32Type()), b.getStrArrayAttr({"p"}), over(counts), IntegerSetAttr(),
+                                 Value(), AffineMapAttr(), AffineMapAttr(), named("_no_counts"), false);
+  fill(zeros.getBody(), 1, [&](ValueRange) { YieldOp::create(b, loc(), ValueRange{word(0)}, Value()); });
+  auto sum =
+      ScatterOp::create(b, loc(), zeros.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr({"p"}),
+                        over(points_), IntegerSetAttr(), zeros.getResult(), over(counts), named("_counts"), false, false);
+  fill(sum.getBody(), 1, [&](ValueRange at) {
+    Value digit = toIndex(digitOf(read(keys, at), shift, bits));
+    YieldOp::create(b, loc(), ValueRange{word(1), value(dim(0) * blocks() + dim(1).floorDiv(kBlock), {digit, at[0]})}, Value());
+  });
+  return sum.getResult();
+}
+
+/// Where a block's points of a digit begin: behind all of smaller digits, and those of the digit in blocks before.
+Value ScatterSorter::startDigits(Value counts, int64_t bits) {
+  AffineExpr extent = blocks() * (int64_t(1) << bits);
+  auto starts = ReduceOp::create(b, loc(), typeOf(extent, b.getI32Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
+                                 b.getStrArrayAttr({"p", "q"}), b.getI64IntegerAttr(1), AffineMapAttr::get(over({extent, extent})),
+                                 setOf({dim(0) - dim(1) - 1}, 2, symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named("_starts"));
+  kOwnLaunch.putOn(starts);
+  fill(starts.getBody(), 2, [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{read(counts, at[1])}, Value()); });
+  return starts.getResult();
+}
+
+Value ScatterSorter::sortByDigit(Value keys, int64_t shift, int64_t bits) {
+  Value starts = startDigits(countDigits(keys, shift, bits), bits);
+  AffineExpr first = dim(0) * kBlock + dim(1), second = dim(0) * kBlock + dim(2);
+  Value rank = makeSum("_ranks", {blocks(), number(kBlock), number(kBlock)}, 2, {points_ - 1 - first, points_ - 1 - second},
+                       [&](ValueRange at) -> SmallVector<Value> {
+                         Value own = digitOf(read(keys, {at[0], at[1]}, first), shift, bits);
+                         Value other = digitOf(read(keys, {at[0], at[2]}, dim(0) * kBlock + dim(1)), shift, bits);
+                         Value isBefore =
+                             both(compare(arith::CmpIPredicate::slt, at[2], at[1]), compare(arith::CmpIPredicate::eq, own, other));
+                         return {arith::ExtUIOp::create(b, loc(), b.getI64Type(), isBefore)};
+                       });
+  return makePermuted("_sorted", {blocks(), number(kBlock)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
+    Value key = read(keys, at, first), digit = toIndex(digitOf(key, shift, bits));
+    Value start = read(starts, {digit, at[0]}, dim(0) * blocks() + dim(1));
+    return {key, arith::AddIOp::create(b, loc(), toIndex(start), toIndex(read(rank, at)))};
+  });
+}
+
+Value ScatterSorter::sortByDigits(Value keys, int64_t bits) {
+  int64_t rows = knownMax(rows_, facts_), all = rows < 0 ? 63 - kPointBits : int64_t(llvm::Log2_64_Ceil(uint64_t(rows) + 1));
+  for (int64_t shift = 0; shift < all; shift += bits)
+    keys = sortByDigit(keys, shift, bits);
+  return keys;
+}
+
+AffineExpr ScatterSorter::blocks() { return points_.ceilDiv(kBlock); }
+
+} // namespace kernelc::te
