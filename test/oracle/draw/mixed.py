@@ -2,7 +2,7 @@
 """Programs of several statements of unlike kinds, each of which reads what those before have left: products, scans, recurrences, gathers,
 windows, reductions, scatters and an inout, in wide and narrow types, at odd sizes."""
 from ..element_types import TYPES, is_float
-from .inputs import elements, integers, positions, whole
+from .inputs import elements, positions, whole
 
 _SIZES = (3, 7, 5, 8, 1, 13, 9, 16, 2, 17, 31, 33)
 _INDEX = {"M": "i", "N": "j", "K": "k"}
