@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops of a launch: over the tiles of a domain, and over the tiles of a product's reduced
-// indices.
+// Loops of a launch over the tiles of a domain. (The one over all tiles of reduced indices is in RoundsToTile.cpp.)
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
