@@ -104,6 +104,8 @@ void buildTePipeline(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions())));
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions())));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
+  // Statements have the form in which they would be launches; nothing is inlined any more.
+  pm.addNestedPass<te::KernelOp>(createTeBlockWindows(withFacts(TeBlockWindowsOptions())));
   // Nothing is inlined any more: the keys stay where they are.
   scatters.owners = false;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(scatters));

@@ -33,6 +33,15 @@ inline constexpr UnitMark kBehindParts{"behind_parts", isDomainOp, "statements"}
 /// A product that shares no launch with another one: why, as no tile holds both, or two launches take less time.
 inline constexpr TextMark kNoSibling{"no_sibling", isOp<ReduceOp>, "reductions"};
 
+bool areBlockDims(mlir::Operation *op, mlir::Attribute numbers);
+/// A statement whose launch is a set of such (te-block-windows), which no other statement joins: the set's number, and how many of its
+/// first dims are numbers of blocks. What only the set reads stays in a block's shared memory.
+inline constexpr NumbersMark kInBlock{"in_block", isOp<ComputeOp>, "pointwise statements", areBlockDims,
+                                      "a set's number and how many dims number blocks"};
+
+/// What the planner has to say of a set's times, in words; of a statement that is in none, why not.
+inline constexpr TextMark kBlockText{"block_text", isDomainOp, "statements"};
+
 /// A set's reader, once te-chain-products has found that the set pays.
 inline constexpr UnitMark kInSet{"in_set", isOp<ReduceOp>, "reductions"};
 
@@ -88,7 +97,7 @@ inline constexpr const Mark *kMarks[] = {
     &kNoSibling,    &kInSet,          &kWalking,   &kStreamedDims,     &kPrecisionText,  &kRoundsHighPart,
     &kLawText,      &kPlan,           &kSchedule,  &kScheduleAt,       &kFaults,         &kLimits,
     &kParamStrides, &kParamAlignment, &kPrecision, &kPrecisionApplied, &kFastAccumulate, &kRoundedAccumulate,
-    &kSumsInF32,
+    &kSumsInF32,    &kInBlock,        &kBlockText,
 };
 
 /// Whether the marks of `op`, a kernel or what stands in one, are these, where they may be.

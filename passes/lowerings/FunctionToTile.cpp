@@ -110,6 +110,15 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       if (isStored(result))
         add(result);
   }
+  int64_t ownMemories = 0;
+  for (int64_t ordinal : l_.ops)
+    for (Value result : ops_[ordinal]->getResults())
+      if (te::isOwnMemory(l_, ops_, result)) {
+        SmallVector<unsigned> dims = ownMemoryDims(result);
+        AffineMap shape = getTensorShape(result).getSubMap(dims);
+        args.push_back({result, tile::kOwnMemory - ownMemories++, nameOf(result.getDefiningOp()), "", shape});
+        c_.own[result] = std::move(dims);
+      }
   llvm::stable_sort(args, [](const Arg &a, const Arg &b) {
     return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
   });
@@ -158,14 +167,20 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
   tile::kKernel.putOn(func_, kernel_.getSymName());
   tile::kNumber.putOn(func_, number);
-  setBaseLayouts(func_, llvm::map_to_vector(
-                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
+  setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
+                   return tile::isOwnMemory(s) ? BaseLayout() : BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
+                 }));
   Block &block = func_.getBody().emplaceBlock();
+  llvm::DenseMap<Value, Value> own;
   for (const Arg &a : args) {
     Type type = a.value.getType();
     if (auto tensor = dyn_cast<RankedTensorType>(type))
-      type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
-    byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+      type = MemRefType::get(SmallVector<int64_t>(a.shape.getNumResults(), ShapedType::kDynamic), tensor.getElementType());
+    Value arg = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+    if (c_.own.contains(a.value))
+      own[a.value] = arg;
+    else
+      byName_[a.source] = arg;
   }
   addLookBack(lookBack);
   for (Operation &op : kernel_.getBlock())
@@ -176,6 +191,8 @@ LogicalResult LaunchEmitter::makeFunction(unsigned number) {
   for (BlockArgument v : kernel_.getBlock().getArguments())
     if (Value arg = byName_.lookup(buffers_.sourceOf(v)))
       c_.buffers[v] = arg;
+  for (auto [v, arg] : own)
+    c_.buffers[v] = arg;
 
   b_.setInsertionPointToStart(&block);
   c_.tiles = l_.tiles;

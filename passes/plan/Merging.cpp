@@ -87,7 +87,8 @@ private:
     return l.loops.empty() && llvm::all_of(l.ops, [&](int64_t o) { return isMergeable(ops_[o]); });
   }
   bool isMergeable(Operation *op) {
-    if (kOwnLaunch.isOn(op) || kStreamedDims.isOn(op) || kSegmented.isOn(op) || kPointwise.isOn(op) || kInTile.isOn(op))
+    if (kInBlock.isOn(op) || kOwnLaunch.isOn(op) || kStreamedDims.isOn(op) || kSegmented.isOn(op) || kPointwise.isOn(op) ||
+        kInTile.isOn(op))
       return false;
     auto reduce = dyn_cast<ReduceOp>(op);
     if (reduce)

@@ -208,6 +208,15 @@ bool isStored(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
   });
 }
 
+bool isOwnMemory(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
+  return kInBlock.isOn(result.getDefiningOp()) && !isStored(l, ops, result);
+}
+
+SmallVector<unsigned> ownMemoryDims(Value result) {
+  unsigned rank = cast<RankedTensorType>(result.getType()).getRank();
+  return llvm::to_vector(llvm::seq(unsigned(kInBlock.findOn(result.getDefiningOp())[1]), rank));
+}
+
 FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {
   if (const Target *found = findTarget(absl::string_view(name.data(), name.size())))
     return found;
