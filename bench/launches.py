@@ -6,7 +6,7 @@ Planned bytes are those of the tensors that launches take, once a launch: inputs
 NVRTC is needed. A size that is not given is not known to the planner; `--like` says what to count it as.
 
     launches.py KERNELC FILE.kc [--kernel NAME ..] [--set N=4096 ..] [--like M=64 ..] [--arch sm_90a]
-    launches.py KERNELC --list [launches.txt]     a table of the kernels that the file names, and what is planned otherwise than its pair
+    launches.py KERNELC --list [launches.txt] [--unknown]     a table of the kernels that the file names, and what is planned otherwise than its pair
 """
 import argparse
 import json
@@ -108,8 +108,8 @@ def _only(path, kernel):
     return re.search(rf"^def {kernel}\(.*?(?=^def |^#|\Z)", text, re.MULTILINE | re.DOTALL).group()
 
 
-def table(kernelc, path, arch):
-    """Plans what the lines of `path` name; how many are not planned like their pairs."""
+def table(kernelc, path, arch, unknown=False):
+    """Plans what the lines of `path` name, their sizes unknown to the planner if so; how many are not planned like their pairs."""
     seen, unlike = {}, 0
     print("| kernel | sizes | launches | workspace, MB | planned, MB | |\n|---|---|--:|--:|--:|---|")
     for line in open(path):
@@ -120,7 +120,7 @@ def table(kernelc, path, arch):
         with tempfile.NamedTemporaryFile("w", suffix=".kc") as f:
             f.write(_only(os.path.join(_HERE, "kernels", file), kernel))
             f.flush()
-            [p] = plan(kernelc, f.name, sizes, {}, arch)
+            [p] = plan(kernelc, f.name, [] if unknown else sizes, {s.split("=")[0]: int(s.split("=")[1]) for s in sizes}, arch)
         seen[kernel, tuple(sizes)] = p
         like = seen.get((pair, tuple(sizes)))
         differs = like and (len(like.launches) != len(p.launches) or abs(like.bytes - p.bytes) > 0.05 * like.bytes)
@@ -139,9 +139,10 @@ def main():
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE, known at compile time")
     parser.add_argument("--like", action="append", default=[], help="NAME=VALUE, to count an unknown size as")
     parser.add_argument("--arch", default="sm_90a")
+    parser.add_argument("--unknown", action="store_true", help="with --list: its sizes only say what unknown ones count as")
     args = parser.parse_args()
     if args.list:
-        sys.exit(table(args.kernelc, args.list, args.arch))
+        sys.exit(table(args.kernelc, args.list, args.arch, args.unknown))
     like = {s.split("=")[0]: int(s.split("=")[1]) for s in args.like}
     try:
         kernels = plan(args.kernelc, args.file, args.set, like, args.arch)

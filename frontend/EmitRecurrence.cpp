@@ -138,7 +138,7 @@ te::RecurrenceOp KernelEmitter::createRecurrence(const CoreStatement &s, const R
                                   AffineMapAttr::get(AffineMap::get(r.points.size(), kernel.sizes.size(), subs, builder.getContext())),
                                   AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
                                   !s.whole && !init && (s.completed || !s.conditions.empty()), /*own_launch=*/false,
-                                  /*point_by_point=*/false, /*behind_parts=*/false, sequenceText(s, *s.order),
+                                  /*point_by_point=*/false, /*behind_parts=*/false, /*block_text=*/"", sequenceText(s, *s.order),
                                   unsigned(r.reduces.size()));
 }
 

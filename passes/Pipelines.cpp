@@ -127,6 +127,8 @@ static void addCopies(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
+  // Statements have the form in which they would be launches; nothing is inlined any more.
+  pm.addNestedPass<te::KernelOp>(createTeBlockWindows(withFacts(TeBlockWindowsOptions(), options)));
   // Nothing is inlined any more: the keys stay where they are.
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(TeSortScattersOptions(), options)));
   // Statements are what they will be: who reads what an inout held, and who overwrites it.

@@ -267,6 +267,24 @@ struct CoresCosts {
   int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 
+/// Sets of statements whose windows stay in a block (te-block-windows). None of these has been timed on a card: they are counts of
+/// instructions, and what is gained must be far from them.
+struct BlockCosts {
+  double leastGain = 0.15;    ///< of the launches' time, below which they stay as they are
+  int64_t largestWindow = 64; ///< terms of a reduction that are written out
+  int64_t mostStatements = 12;
+  int64_t mostOperations = 768; ///< of a statement, with what it takes in
+  int64_t warps = 8;            ///< of a block,
+  int64_t roundPoints = 4;      ///< and points of each thread in a round
+  int64_t mostPoints = 8192;    ///< of a statement in a block
+  int64_t fewestPoints = 512;
+  int64_t longestRow = 256, longestSide = 64, longestLine = 4096; ///< points along memory, along others, of one dim alone
+  int64_t residentBlocks = 3;                                     ///< of a multiprocessor, whose memory they share
+  double pointWork = 6;                                           ///< instructions of a point beside its statement's arithmetic,
+  double ownRead = 1.5, memoryRead = 3; ///< of an element of shared memory, and of one whose address is computed and asked about
+  double phases = 0.2;                  ///< of what the other units take, that blocks wait for between statements
+};
+
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
 struct TargetCosts {
   PointwiseCosts pointwise;
@@ -286,6 +304,7 @@ struct TargetCosts {
   CoresCosts cores;
   CopyCosts copies;
   ThreadCosts threads;
+  BlockCosts blocks;
 };
 
 } // namespace kernelc

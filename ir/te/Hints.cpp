@@ -26,6 +26,17 @@ void setBehindParts(Operation *op) {
   onDomainOp(op, [](auto o) { o.setBehindParts(true); });
 }
 
+StringRef getBlockText(Operation *op) {
+  return onDomainOp(op, [](auto o) { return o.getBlockText(); });
+}
+void setBlockText(Operation *op, StringRef text) {
+  onDomainOp(op, [&](auto o) { o.setBlockText(text); });
+}
+ArrayRef<int64_t> getBlockOf(Operation *op) {
+  auto compute = dyn_cast<ComputeOp>(op);
+  return compute ? compute.getInBlock() : ArrayRef<int64_t>();
+}
+
 bool isInTile(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && reduce.getInTile();
@@ -64,6 +75,7 @@ void copyHints(Operation *from, Operation *to) {
     o.setOwnLaunch(own.getOwnLaunch());
     o.setPointByPoint(own.getPointByPoint());
     o.setBehindParts(own.getBehindParts());
+    o.setBlockText(own.getBlockText());
     if constexpr (std::is_same_v<decltype(o), ReduceOp>) {
       o.setSegmented(own.getSegmented());
       o.setAllExist(own.getAllExist());
@@ -74,6 +86,8 @@ void copyHints(Operation *from, Operation *to) {
       o.setNoSiblingAttr(own.getNoSiblingAttr());
       o.setStreamedAttr(own.getStreamedAttr());
       o.setPrecisionAttr(own.getPrecisionAttr());
+    } else if constexpr (std::is_same_v<decltype(o), ComputeOp>) {
+      o.setInBlockAttr(own.getInBlockAttr());
     } else if constexpr (llvm::is_one_of<decltype(o), FoldOp, RecurrenceOp>::value) {
       o.setLawTextAttr(own.getLawTextAttr());
     }

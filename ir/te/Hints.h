@@ -14,6 +14,13 @@ void setPointByPoint(mlir::Operation *statement);
 bool isBehindParts(mlir::Operation *statement);
 void setBehindParts(mlir::Operation *statement);
 
+/// What te-block-windows has to say of a set that the statement ends, or of why it ends none; empty otherwise.
+llvm::StringRef getBlockText(mlir::Operation *statement);
+void setBlockText(mlir::Operation *statement, llvm::StringRef text);
+/// `in_block` of a pointwise statement; empty of others.
+llvm::ArrayRef<int64_t> getBlockOf(mlir::Operation *statement);
+inline bool isInBlock(mlir::Operation *statement) { return !getBlockOf(statement).empty(); }
+
 /// Of reductions; no other statement has them.
 bool isInTile(mlir::Operation *statement);
 bool isSegmented(mlir::Operation *statement);

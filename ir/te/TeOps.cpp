@@ -163,6 +163,9 @@ LogicalResult ComputeOp::verifyRegions() {
       covers &= findClippedDim(i).has_value();
   if (!covers && !getInit() && !getPartial())
     return emitOpError() << "[C3] a restricted domain needs an init, or the partial flag";
+  ArrayRef<int64_t> block = getInBlock();
+  if (!block.empty() && (block.size() != 2 || block[0] < 0 || block[1] < 1 || block[1] > int64_t(getNumDims())))
+    return emitOpError() << "[C6] has an 'in_block' that is not a set's number and a number of dims, at least one";
   return success();
 }
 

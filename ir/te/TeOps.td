@@ -124,8 +124,10 @@ class Te_DomainOp<string mnemonic, list<Trait> traits = []>
     - `own_launch`: it keeps a launch of its own: what it reads comes from memory, wherever it was made.
     - `point_by_point`: long straight-line code, of which a thread computes one point at a time.
     - `behind_parts`: a pointwise statement over many more points than the launch has that merges parts of a reduction for it.
+    - `block_text`: what te-block-windows has to say, in words, of the times of a set of statements that it ends, or why it ends none.
   }];
-  dag hints = (ins UnitAttr:$own_launch, UnitAttr:$point_by_point, UnitAttr:$behind_parts);
+  dag hints = (ins UnitAttr:$own_launch, UnitAttr:$point_by_point, UnitAttr:$behind_parts,
+               DefaultValuedStrAttr<StrAttr, "">:$block_text);
 }
 
 def Te_ComputeOp : Te_DomainOp<"compute"> {
@@ -146,7 +148,10 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
       the result ends (`shape_r - 1 - out_map_r(d) >= 0`) leaves out nothing: the extents may be rounded up.
     - [C4] one value is yielded, of the result's element type.
     - [C5] `init` is an argument of the kernel or what another statement gives, with the result's type and shape.
+    - [C6] `in_block` is empty, or a set's number and a number of dims, at least one.
   }] # hintsDoc # [{
+    - `in_block`: its launch is a set of such statements (te-block-windows), which no other joins: the set's number, and how many of its
+      first dims are numbers of blocks. What only the set reads stays in a block's shared memory.
 
     ```mlir
     %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
@@ -160,7 +165,7 @@ def Te_ComputeOp : Te_DomainOp<"compute"> {
   let arguments = !con((ins StrArrayAttr:$indices, AffineMapAttr:$extents,
     OptionalAttr<IntegerSetAttr>:$condition, Optional<AnyRankedTensor>:$init,
     OptionalAttr<AffineMapAttr>:$out_map, OptionalAttr<AffineMapAttr>:$shape,
-    OptionalAttr<StrAttr>:$name, UnitAttr:$partial), hints);
+    OptionalAttr<StrAttr>:$name, UnitAttr:$partial), hints, (ins DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$in_block));
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;

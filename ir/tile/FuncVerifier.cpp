@@ -68,6 +68,9 @@ private:
                                    << " dims over the sizes";
       if (memref && (!memref.getLayout().isIdentity() || !isElement(memref.getElementType())))
         return func_.emitOpError() << "[C1] argument " << i << " must be a plain memref of numbers, not " << memref;
+      auto isNumber = [](AffineExpr e) { return isa<AffineConstantExpr>(e); };
+      if (isOwnMemory(func_.getSources()[i]) && (!memref || !llvm::all_of(func_.getArgShape(i).getResults(), isNumber)))
+        return func_.emitOpError() << "[C1] argument " << i << " is memory of each block's own, and must be a memref of a constant shape";
     }
     return success();
   }

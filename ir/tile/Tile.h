@@ -31,6 +31,10 @@ bool isSearch(mlir::Operation *op);
 bool isScalarCode(mlir::Operation *op);
 /// A tile of zeros that is written down nowhere: what products start from that set their accumulators.
 bool isZeroTile(mlir::Value tile);
+/// What a function's argument has for a source where it is memory of each block's own, which lies in shared memory: this and below it.
+/// Its content is what the block has stored there.
+inline constexpr int64_t kOwnMemory = -(int64_t(1) << 40);
+inline bool isOwnMemory(int64_t source) { return source <= kOwnMemory; }
 /// `type` with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
 

@@ -53,7 +53,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     One launch. Block arguments are memrefs (tensors of the kernel and workspaces)
     and scalars. `arg_shapes` gives each tensor's dims over the sizes, `sources`
     what the argument is: a parameter number ≥ 0 of the kernel (inputs first, then
-    outputs that update no input), or -1 - w for workspace w.
+    outputs that update no input), -1 - w for workspace w, or -2^40 - n for memory n of each block's
+    own, of a constant shape, which lies in shared memory.
 
     - `indices`, `extents` (`()[sizes] -> ..`), `tiles`: the launch's index space.
     - `grid_dims`: the indices mapped to the grid, slowest first; the grid has

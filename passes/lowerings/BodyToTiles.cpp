@@ -175,6 +175,13 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   return leaves;
 }
 
+SmallVector<AffineExpr> BodyToTiles::inMemory(const LaunchContext &context, Value tensor, AffineMap map) {
+  auto own = context.own.find(tensor);
+  if (own == context.own.end())
+    return llvm::to_vector(map.getResults());
+  return llvm::map_to_vector(own->second, [&](unsigned d) { return map.getResult(d); });
+}
+
 Value BodyToTiles::load(te::ReadOp read) {
   if (Value here = c_.results.lookup(read.getTensor()))
     return here;
@@ -228,7 +235,7 @@ Value BodyToTiles::load(te::ReadOp read) {
     if (c_.needsMask(d, shape[d]) && (shape[d] > 1 || walked[d]) && !(keptInside && c_.onGrid[d]))
       mask.push_back(d);
   SmallVector<AffineExpr> results;
-  for (AffineExpr e : map.getResults())
+  for (AffineExpr e : inMemory(c_, read.getTensor(), map))
     results.push_back(e.replaceDims(replacements));
   AffineMap full = AffineMap::get(rank + indexTiles.size(), map.getNumSymbols(), results, b_.getContext());
   auto type = RankedTensorType::get(shape, read.getResult().getType());

@@ -14,12 +14,13 @@ namespace kernelc {
 struct LaunchContext {
   llvm::ArrayRef<int64_t> tiles;
   mlir::AffineMap extents;
-  llvm::SmallVector<mlir::Value> offsets;           ///< per launch index: where the current tile starts
-  llvm::BitVector ragged;                           ///< indices whose last tile may stick out
-  llvm::BitVector mayBeBeyond;                      ///< indices of which a block of a cluster may have a tile without any point
-  llvm::BitVector onGrid;                           ///< indices whose points never meet: what sticks out is not stored
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers; ///< te tensor or scalar → block argument
-  llvm::DenseMap<mlir::Value, mlir::Value> results; ///< te tensor computed in this launch → tile
+  llvm::SmallVector<mlir::Value> offsets;                       ///< per launch index: where the current tile starts
+  llvm::BitVector ragged;                                       ///< indices whose last tile may stick out
+  llvm::BitVector mayBeBeyond;                                  ///< indices of which a block of a cluster may have a tile without any point
+  llvm::BitVector onGrid;                                       ///< indices whose points never meet: what sticks out is not stored
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;             ///< te tensor or scalar → block argument
+  llvm::DenseMap<mlir::Value, mlir::Value> results;             ///< te tensor computed in this launch → tile
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>> own; ///< te tensor in memory of the block's own → its dims there
 
   int64_t rank() const { return tiles.size(); }
   /// Whether a tile with `extent` points along index `d` needs a mask there.
@@ -57,6 +58,9 @@ public:
   mlir::Value constantTile(bool v, mlir::Location loc);
   /// The shape with the launch's tile size in `indices` and 1 elsewhere.
   llvm::SmallVector<int64_t> shapeOf(llvm::ArrayRef<int64_t> indices);
+
+  /// The results of a map to a tensor's dims that the memory has in which it lies.
+  static llvm::SmallVector<mlir::AffineExpr> inMemory(const LaunchContext &context, mlir::Value tensor, mlir::AffineMap map);
 
 private:
   mlir::Value load(te::ReadOp read);

@@ -30,6 +30,8 @@ private:
   // KernelToCu.cpp
   void makeKernel();
   void addArguments();
+  /// Makes what its arguments are that lie in shared memory.
+  void openOwnMemory();
   llvm::DenseMap<int64_t, mlir::Value> programIdsOf(mlir::Value number, mlir::Location loc);
   void dropUnusedArguments();
   void prefetchTensorMaps();

@@ -103,6 +103,15 @@ std::vector<LaunchEmitter::Argument> LaunchEmitter::findArguments() {
       if (isStored(result))
         add(result);
   }
+  int64_t ownMemories = 0;
+  for (int64_t ordinal : l_.ops)
+    for (Value result : ops_[ordinal]->getResults())
+      if (te::isOwnMemory(l_, ops_, result)) {
+        SmallVector<unsigned> dims = ownMemoryDims(result);
+        AffineMap shape = getTensorShape(result).getSubMap(dims);
+        args.push_back({result, tile::kOwnMemory - ownMemories++, nameOf(result.getDefiningOp()), "", shape});
+        c_.own[result] = std::move(dims);
+      }
   llvm::stable_sort(args, [](const Argument &a, const Argument &b) {
     return std::pair(a.source < 0, a.source < 0 ? -a.source : a.source) < std::pair(b.source < 0, b.source < 0 ? -b.source : b.source);
   });
@@ -117,11 +126,16 @@ void LaunchEmitter::makeFunction(unsigned number) {
   createFunction(args, lookBack, te::getLaunchLoc(cu::unnamed(loc), kernel_, l_.name));
   describeLaunch(number, !lookBack.empty());
   Block &block = func_.getBody().emplaceBlock();
+  llvm::DenseMap<Value, Value> own;
   for (const Argument &a : args) {
     Type type = a.value.getType();
     if (auto tensor = dyn_cast<RankedTensorType>(type))
-      type = MemRefType::get(SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic), tensor.getElementType());
-    byName_[a.source] = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+      type = MemRefType::get(SmallVector<int64_t>(a.shape.getNumResults(), ShapedType::kDynamic), tensor.getElementType());
+    Value arg = block.addArgument(type, NameLoc::get(b_.getStringAttr(a.name), a.value.getLoc()));
+    if (c_.own.contains(a.value))
+      own[a.value] = arg;
+    else
+      byName_[a.source] = arg;
   }
   addLookBack(lookBack);
   auto bind = [&](Value v) {
@@ -131,6 +145,8 @@ void LaunchEmitter::makeFunction(unsigned number) {
   for (Operation &op : kernel_.getBlock())
     llvm::for_each(llvm::make_filter_range(op.getResults(), [](Value v) { return isa<RankedTensorType>(v.getType()); }), bind);
   llvm::for_each(kernel_.getBlock().getArguments(), bind);
+  for (auto [v, arg] : own)
+    c_.buffers[v] = arg;
   b_.setInsertionPointToStart(&block);
   placeTiles(!lookBack.empty(), loc);
 }
@@ -153,8 +169,9 @@ void LaunchEmitter::createFunction(ArrayRef<Argument> args, ArrayRef<LookBackTen
   func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
                                b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices),
                                l_.extents, l_.tiles, l_.grid, l_.warps);
-  setBaseLayouts(func_, llvm::map_to_vector(
-                            sources, [&](int64_t s) { return BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)}; }));
+  setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
+                   return tile::isOwnMemory(s) ? BaseLayout() : BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
+                 }));
 }
 
 void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {

@@ -105,6 +105,8 @@ void FunctionLowering::addArguments() {
   auto number = [&](StringRef name, int64_t n) { return b_.getNamedAttr(name, b_.getI64IntegerAttr(n)); };
   for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments())) {
     Type type = arg.getType();
+    if (isOwnMemory(func_.getSources()[i])) // (openOwnMemory)
+      continue;
     if (auto memref = dyn_cast<MemRefType>(type)) {
       type = cu::memrefIn({ShapedType::kDynamic}, memref.getElementType(), cu::Global);
       c_.bases[arg] = block.addArgument(type, arg.getLoc());
@@ -125,6 +127,17 @@ void FunctionLowering::addArguments() {
         b_.getDictionaryAttr({number("div", func_.getSizeDiv()[s]), number("max", func_.getSizeMax()[s]), number("size", s)}));
   }
   kernel_.setArgSourcesAttr(b_.getArrayAttr(sources));
+}
+
+void FunctionLowering::openOwnMemory() {
+  for (auto [i, arg] : llvm::enumerate(func_.getBlock().getArguments()))
+    if (isOwnMemory(func_.getSources()[i])) {
+      int64_t elements = 1;
+      for (AffineExpr e : func_.getArgShape(i).getResults())
+        elements *= cast<AffineConstantExpr>(e).getValue();
+      c_.bases[arg] = c_.sharedArray(elements, cast<MemRefType>(arg.getType()).getElementType(), cu::unnamed(arg.getLoc()),
+                                     cast<StringAttr>(func_.getArgNames()[i]).getValue());
+    }
 }
 
 /// A tensor that only tensor maps reach needs no pointer.

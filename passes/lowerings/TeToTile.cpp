@@ -60,7 +60,8 @@ LogicalResult LaunchEmitter::emitStatement(size_t member) {
 }
 
 bool LaunchEmitter::isStraight() {
-  return llvm::all_of(func_.getBody().front(), [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op); }) &&
+  return c_.own.empty() &&
+         llvm::all_of(func_.getBody().front(), [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op); }) &&
          llvm::none_of(l_.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && findGeneralContraction(cast<ReduceOp>(ops_[o])); });
 }
 
@@ -157,7 +158,7 @@ void LaunchEmitter::store(Value tile, Value te, AffineMap outMap, ArrayRef<int64
   for (int64_t d : dims)
     replacements.push_back(b_.getAffineDimExpr(d));
   SmallVector<AffineExpr> results;
-  for (AffineExpr e : outMap.getResults())
+  for (AffineExpr e : BodyToTiles::inMemory(c_, te, outMap))
     results.push_back(e.replaceDims(replacements));
   AffineMap map = AffineMap::get(c_.rank(), outMap.getNumSymbols(), results, b_.getContext());
   SmallVector<int64_t> shape = body.shapeOf(dims);
@@ -215,9 +216,10 @@ LogicalResult LaunchEmitter::emitPoints(ComputeOp op, ArrayRef<int64_t> dims, bo
     condition = body.conjunction(condition, body.evaluate(op.getYield().getCondition()), op.getLoc());
   if (!value)
     return failure();
-  if (whole && !condition && clip.empty())
+  bool isOwn = c_.own.contains(op.getResult());
+  if (whole && !condition && clip.empty() && !isOwn)
     c_.results[op.getResult()] = value;
-  if (isStored(op.getResult()))
+  if (isOwn || isStored(op.getResult()))
     store(value, op.getResult(), op.getOutMapOrIdentity(), dims, condition, body, op.getLoc(), clip);
   return success();
 }

@@ -28,6 +28,7 @@ LogicalResult FunctionLowering::run() {
   }
   makeKernel();
   arriveForClusterReduce(c_);
+  openOwnMemory();
   openTallies(c_);
   if (target)
     openTables(c_, target->costs->threads);

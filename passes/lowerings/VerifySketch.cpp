@@ -66,8 +66,10 @@ private:
 
   void collect() {
     func_.walk([&](Operation *op) {
-      auto add = [&](std::vector<Moved> &to, Value base, Value tile) {
-        to.push_back({sourceOf(base), SmallVector<int64_t>(cast<RankedTensorType>(tile.getType()).getShape())});
+      auto add = [&](std::vector<Moved> &to, Value base, Value moved) {
+        if (tile::isOwnMemory(sourceOf(base)))
+          return;
+        to.push_back({sourceOf(base), SmallVector<int64_t>(cast<RankedTensorType>(moved.getType()).getShape())});
       };
       if (auto load = dyn_cast<tile::LoadOp>(op))
         add(loads_, load.getBase(), load.getResult());

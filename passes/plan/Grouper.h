@@ -46,6 +46,8 @@ private:
   /// first, as boxes of memory have them.
   llvm::SmallVector<unsigned> orderOf(mlir::Operation *op);
   static void addIndex(Group &g, mlir::Operation *op, unsigned d);
+  /// Statement i, of a set that a block makes, in its launch.
+  bool joinBlock(int64_t i);
   /// Statement i as a member of the group that holds what it reads last.
   bool tryJoin(int64_t i);
   bool join(int64_t i, int64_t candidate, llvm::ArrayRef<ReadOp> reads);

@@ -46,7 +46,7 @@ Grouper::Grouper(KernelOp kernel, const Target &target, const SizeFacts &facts)
 std::vector<LaunchPlan> Grouper::run() {
   sets_ = findChainSets(kernel_, target_, facts_);
   for (size_t i = 0; i < ops_.size(); ++i)
-    if (!joinSet(i) && !tryJoin(i) && !joinProducts(i))
+    if (!joinBlock(i) && !joinSet(i) && !tryJoin(i) && !joinProducts(i))
       start(i);
   return finish();
 }
@@ -67,6 +67,33 @@ void Grouper::start(int64_t i) {
   g.dims.push_back(std::move(dims));
   owner_[i] = groups_.size();
   groups_.push_back(std::move(g));
+}
+
+bool Grouper::joinBlock(int64_t i) {
+  Operation *op = ops_[i];
+  ArrayRef<int64_t> own = getBlockOf(op);
+  if (own.empty())
+    return false;
+  for (auto [n, g] : llvm::enumerate(groups_))
+    if (getBlockOf(ops_[g.ops.front()]) == own) {
+      SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
+      for (int64_t d = 0; d < own[1]; ++d)
+        map[d] = d;
+      adopt(i, n, std::move(map));
+      return true;
+    }
+  Group g;
+  g.ops = {i};
+  g.grid = unsigned(own[1]);
+  SmallVector<int64_t> dims;
+  for (unsigned d = 0; d < getExtents(op).getNumResults(); ++d) {
+    dims.push_back(g.extents.size());
+    addIndex(g, op, d);
+  }
+  g.dims.push_back(std::move(dims));
+  owner_[i] = groups_.size();
+  groups_.push_back(std::move(g));
+  return true;
 }
 
 SmallVector<unsigned> Grouper::orderOf(Operation *op) {
@@ -120,6 +147,8 @@ bool Grouper::tryJoin(int64_t i) {
 bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
   Operation *op = ops_[i];
   Group &g = groups_[candidate];
+  if (isInBlock(ops_[g.ops.front()]))
+    return false;
   if (findScanOf(op) || isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
     return false;
   if (g.isReverse)
@@ -181,7 +210,7 @@ bool Grouper::joinSibling(int64_t i) {
       continue;
     bool alike = llvm::all_of(g.ops, [&](int64_t o) {
       Operation *other = ops_[o];
-      if (!isPlain(other) || hasOwnLaunch(other))
+      if (!isPlain(other) || hasOwnLaunch(other) || isInBlock(other))
         return false;
       return isa<ComputeOp>(op) ? isa<ComputeOp>(other) : isReduction(other) && readsInCommon(op, other);
     });

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -14,6 +16,7 @@
 #include "support/TargetCosts.h"
 #include "support/TargetRates.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -38,6 +41,7 @@ public:
     for (auto [n, ordinal] : llvm::enumerate(l_.ops)) {
       reckonWork(ops_[ordinal], l_.dims[n]);
       reckonTraffic(ops_[ordinal]);
+      reckonOwn(ops_[ordinal], l_.dims[n]);
     }
     double memory = target_.partRates.memory > 0 ? target_.partRates.memory : target_.costs->merging.rate;
     time_.memory = bytes_ / memory;
@@ -124,6 +128,23 @@ private:
     time_.shared += time_.waves * points / (m * n) * (read + written) * bytes / perUs(rates_.shared);
   }
 
+  /// What a block reads and writes of its own memory.
+  void reckonOwn(Operation *op, ArrayRef<int64_t> dims) {
+    auto isOwn = [&](Operation *made) {
+      return made && isInBlock(made) && llvm::any_of(l_.ops, [&](int64_t o) { return ops_[o] == made; });
+    };
+    auto add = [&](Type element) {
+      double width = std::max(4u, element.getIntOrFloatBitWidth() / 8); // (a lane has a word at least)
+      time_.shared += time_.waves * pointsOf(dims, llvm::BitVector(dims.size(), true)) * width / perUs(rates_.shared);
+    };
+    op->walk([&](ReadOp read) {
+      if (isOwn(read.getTensor().getDefiningOp()))
+        add(read.getTensor().getType().getElementType());
+    });
+    if (isOwn(op) && !isStored(l_, ops_, op->getResult(0)))
+      add(cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
+  }
+
   void reckonTraffic(Operation *op) {
     auto add = [&](const Transfer &t) {
       double all = 1, own = 1, width = std::max(8u, t.element.getIntOrFloatBitWidth()) / 8.0;
@@ -133,7 +154,12 @@ private:
           all *= extent(i);
           own *= std::min(ofBlock(i), extent(i));
         }
-      bytes_ += all * width;
+      double elements = 1; // of the tensor: memory gives each once, wherever windows overlap
+      for (AffineExpr e : getTensorShape(t.tensor).getResults()) {
+        int64_t most = knownMax(e, likely_);
+        elements *= most < 0 ? std::numeric_limits<double>::infinity() : double(most);
+      }
+      bytes_ += std::min(all, elements) * width;
       traffic_ += own * width * time_.blocks;
     };
     for (const Transfer &t : sketch_.loads) {
@@ -165,19 +191,20 @@ std::string nameOf(Operation *op, const LaunchPlan &launch) {
   return named ? ("'" + named.getValue() + "' of launch '" + launch.name + "'").str() : "what launch '" + launch.name + "' makes";
 }
 
+bool isProduct(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce && findGeneralContraction(reduce);
+}
+
 /// Why `reader` does not share the launch of `producer`, whose result it reads.
 std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
   if (isa<ScatterOp>(producer))
     return "a scatter is done only when all of its launch is";
   if (isa<ScatterOp>(reader))
     return "a scatter has a launch of its own";
-  if (auto product = dyn_cast<ReduceOp>(reader); product && !product.getNoSibling().empty())
-    return product.getNoSibling().str();
-  auto product = [](Operation *op) {
-    auto reduce = dyn_cast<ReduceOp>(op);
-    return reduce && findGeneralContraction(reduce);
-  };
-  if (product(producer) && product(reader))
+  if (auto reduce = dyn_cast<ReduceOp>(reader); reduce && !reduce.getNoSibling().empty())
+    return reduce.getNoSibling().str();
+  if (isProduct(producer) && isProduct(reader))
     return "a product takes its factors from memory, and no tile holds all that both need";
   if (!read.getMapOrIdentity().isProjectedPermutation() || read.getBounds() != BoundsMode::InBounds)
     return "it is read at other points than those at which it is made";
@@ -189,6 +216,44 @@ std::string whyApart(Operation *producer, Operation *reader, ReadOp read) {
     return "it is reduced over more than a block has of it";
   return getResultDims(read.getTensor()).size() < getNumParallel(reader) ? "many blocks read each element of it"
                                                                          : "the blocks of the two have other points";
+}
+
+/// Of a product's launch that reads what launch `of` reduces of each row: what that launch takes, and what the product's blocks would take
+/// longer if each reduced its rows before it multiplied, as it would have to. Nothing where it is none, or sizes are not known.
+std::string compareStatistics(KernelOp kernel, const KernelPlan &plan, size_t launch, size_t of) {
+  SmallVector<Operation *> ops = getDomainOps(kernel);
+  const LaunchPlan &product = plan.launches[launch], &own = plan.launches[of];
+  const Target *target = findTarget(plan.target);
+  const TargetRates *rates = target ? findTargetRates(target->name) : nullptr;
+  auto isStatistic = [&](int64_t o) { return isa<ReduceOp, CascadeOp>(ops[o]) && !isProduct(ops[o]); };
+  if (!rates || !llvm::any_of(product.ops, [&](int64_t o) { return isProduct(ops[o]); }) || !llvm::any_of(own.ops, isStatistic) ||
+      llvm::any_of(own.ops, [&](int64_t o) { return isProduct(ops[o]); }))
+    return {};
+  SizeFacts facts{plan.sizeDiv, plan.sizeMax};
+  std::optional<LaunchTime> apart = timeOf(kernel, own, *target, facts), together = timeOf(kernel, product, *target, facts);
+  if (!apart || !together)
+    return {};
+  // Rows of the product's tile: what it has of the indices that the statistic is of.
+  double rows = 1, bytes = 0;
+  for (const Transfer &t : sketchLaunch(kernel, product, placeTensors(kernel).source).loads)
+    if (Operation *made = t.tensor.getDefiningOp(); made && llvm::any_of(own.ops, [&](int64_t o) { return ops[o] == made; }))
+      for (int64_t i : t.indices)
+        if (llvm::is_contained(product.grid, i))
+          rows = std::max(rows, double(product.tiles[i]));
+  double all = 1; // rows that the statistics are of
+  for (int64_t g : own.grid)
+    all *= std::max<int64_t>(1, knownMax(own.extents.getResult(g), facts));
+  for (const Transfer &t : sketchLaunch(kernel, own, placeTensors(kernel).source).loads) {
+    double elements = std::max(8u, t.element.getIntOrFloatBitWidth()) / 8.0;
+    for (AffineExpr e : getTensorShape(t.tensor).getResults())
+      elements *= std::max<int64_t>(1, knownMax(e, facts));
+    bytes = std::max(bytes, elements);
+  }
+  double longer = together->waves * std::min(rows, all) * bytes / all / (rates->l2 / target->smCount);
+  return llvm::formatv("; launch '{0}' takes {1:f1} us by the model, and would the blocks of '{2}' read their rows once more for it before "
+                       "they multiply, {3:f1} us",
+                       own.name, apart->total(), product.name, longer)
+      .str();
 }
 
 } // namespace
@@ -226,10 +291,14 @@ std::vector<std::string> describeReasons(KernelOp kernel, const KernelPlan &plan
         for (int64_t other : plan.launches[n].ops)
           if (ops[other] == producer) {
             told.push_back(producer);
-            lines.push_back("it reads " + nameOf(producer, plan.launches[n]) + " through memory: " + whyApart(producer, ops[o], read));
+            lines.push_back("it reads " + nameOf(producer, plan.launches[n]) + " through memory: " + whyApart(producer, ops[o], read) +
+                            compareStatistics(kernel, plan, launch, n));
           }
     });
   }
+  for (int64_t o : plan.launches[launch].ops)
+    if (StringRef text = getBlockText(ops[o]); !text.empty())
+      lines.push_back(text.str());
   if (plan.launches[launch].beside)
     return {"launch '" + plan.launches[launch].name + "' is other blocks of the same launch: it needs nothing of the one before it"};
   if (lines.empty() && launch > 0)

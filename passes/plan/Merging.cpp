@@ -87,7 +87,7 @@ private:
     return l.loops.empty() && llvm::all_of(l.ops, [&](int64_t o) { return isMergeable(ops_[o]); });
   }
   bool isMergeable(Operation *op) {
-    if (hasOwnLaunch(op) || !getStreamedDims(op).empty() || isSegmented(op) || isPointByPoint(op) || isInTile(op))
+    if (isInBlock(op) || hasOwnLaunch(op) || !getStreamedDims(op).empty() || isSegmented(op) || isPointByPoint(op) || isInTile(op))
       return false;
     auto reduce = dyn_cast<ReduceOp>(op);
     if (reduce)

@@ -56,6 +56,8 @@ bool Scheduler::schedule(LaunchPlan &l) {
         return scheduleChainSet(l, set);
     return scheduleChain(l);
   }
+  if (isInBlock(ops_[l.ops.front()]))
+    return scheduleBlock(l), true;
   if (auto scatter = dyn_cast<ScatterOp>(ops_[l.ops.front()])) // alone in its launch
     return scheduleScatter(l, scatter), true;
   if (isPointByPoint(ops_[l.ops.front()]))
@@ -260,6 +262,22 @@ Operation *findHastyUpdate(KernelOp kernel, const std::vector<LaunchPlan> &launc
   return nullptr;
 }
 
+/// Whether a launch whose statements read each other in a block's memory has a block for each number of one.
+LogicalResult checkBlocks(KernelOp kernel, const LaunchPlan &l) {
+  if (!isInBlock(getDomainOps(kernel)[l.ops.front()]))
+    return success();
+  for (int64_t g : l.grid)
+    if (l.tiles[g] != 1)
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[g]}))
+             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[g] << " points of '" << l.indices[g]
+             << "', each of which is a block that has memory of its own; it must be 1";
+  if (l.cluster != 1)
+    return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"cluster"}))
+           << "schedule of launch '" << l.name << "': clusters of " << l.cluster
+           << " blocks, each of which has memory of its own; it must be 1";
+  return success();
+}
+
 /// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
@@ -287,7 +305,7 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     if (failed(applySchedule(kernel, plan.target, l)))
       return failure();
     scheduler.settle(l);
-    if (failed(scheduler.checkUnit(l)))
+    if (failed(scheduler.checkUnit(l)) || failed(checkBlocks(kernel, l)))
       return failure();
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
       return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))

@@ -4,6 +4,7 @@
 #include "passes/plan/Beside.h"
 #include "passes/plan/Legality.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
@@ -205,6 +206,15 @@ bool isStored(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
       statement = statement->getParentOp();
     return statement == user || llvm::none_of(l.ops, [&](int64_t ordinal) { return ops[ordinal] == statement; });
   });
+}
+
+bool isOwnMemory(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
+  return isInBlock(result.getDefiningOp()) && !isStored(l, ops, result);
+}
+
+SmallVector<unsigned> ownMemoryDims(Value result) {
+  unsigned rank = cast<RankedTensorType>(result.getType()).getRank();
+  return llvm::to_vector(llvm::seq(unsigned(getBlockOf(result.getDefiningOp())[1]), rank));
 }
 
 FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {

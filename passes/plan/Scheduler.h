@@ -253,6 +253,10 @@ private:
   /// Whether a statement of the launch combines a product's results with what they are reduced to in the tile.
   bool walksTwice(const LaunchPlan &l);
 
+  // BlockPlan.cpp
+  /// Statements of which each block makes all points that the others need of it, in loops over rounds.
+  void scheduleBlock(LaunchPlan &l);
+
   // ChainPlan.cpp
   /// Two products of which one takes the other's results in the launch's loop. False where no tile holds what they need.
   bool scheduleChain(LaunchPlan &l);

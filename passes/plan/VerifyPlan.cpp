@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/InternalError.h"
+#include "ir/te/Hints.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Meeting.h"
@@ -102,6 +103,7 @@ private:
   LogicalResult verifySteps(RecurrenceOp op);
   LogicalResult verifyWalk(Operation *op);
   LogicalResult verifyMemberRead(Operation *op, ReadOp read);
+  LogicalResult verifyOwnRead(Operation *op, ReadOp read);
   LogicalResult verifyMemoryRead(Operation *op, ReadOp read);
   LogicalResult verifyWriter(Operation *op);
   LogicalResult verifyReturned();
@@ -226,6 +228,8 @@ LogicalResult Verifier::verifySteps(RecurrenceOp op) {
 LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   Operation *producer = read.getTensor().getDefiningOp();
   const LaunchPlan &l = launchOf(op);
+  if (isInBlock(producer))
+    return verifyOwnRead(op, read);
   SmallVector<int64_t> made = llvm::map_to_vector(getResultDims(read.getTensor()), [&](unsigned d) { return at_[producer].dims[d]; });
   auto compute = dyn_cast<ComputeOp>(producer);
   if (isa<ScatterOp>(producer))
@@ -247,6 +251,27 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
       return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " elsewhere than at the point that its thread has";
   }
   return success();
+}
+
+/// What a block has made in memory of its own is read at any of its points: all of them are there, and none is another block's.
+LogicalResult Verifier::verifyOwnRead(Operation *op, ReadOp read) {
+  Operation *producer = read.getTensor().getDefiningOp();
+  const LaunchPlan &l = launchOf(op);
+  auto made = cast<ComputeOp>(producer);
+  if (made.getInit() || made.getOutMap() || made.getCondition() || made.getYield().getCondition() || isLeftInMemory(producer) ||
+      at_[producer].member >= at_[op].member)
+    return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", which its block does not have as a whole before it";
+  SmallVector<AffineExpr> at = subscriptsOf(read, op);
+  for (auto [d, index] : llvm::enumerate(at_[producer].dims)) {
+    if (!llvm::is_contained(l.grid, index))
+      continue;
+    auto own = dyn_cast_or_null<AffineDimExpr>(at[d]);
+    if (l.tiles[index] != 1 || !own || at_[op].dims[own.getPosition()] != index || sharedIndex(l) >= 0 || l.cluster > 1)
+      return wrong(op) << nameOf(op) << " reads points of " << nameOf(producer) << " that another block has";
+  }
+  return read.getBounds() == BoundsMode::InBounds
+             ? success()
+             : wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " outside of what its block has";
 }
 
 /// Whether the read is at the element that its point writes, and at no other point's.

@@ -615,6 +615,40 @@ def TeCopyInouts : Pass<"te-copy-inouts", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeBlockWindows : Pass<"te-block-windows", "::kernelc::te::KernelOp"> {
+  let summary = "Keep what is read at windows of points in the block that reads it";
+  let description = [{
+    A statement that others read at windows (a blur of a blur, corners, the steps of a stencil) is a launch of
+    its own, and its result goes through memory. Here a block makes the points of it that its own results need,
+    those of neighbouring blocks' results among them once more, in shared memory:
+
+        let r[i, j] = sum[u in -1:2, v in -1:2](x.edge[i + u, j + v]) where i in 0:H, j in 0:W
+        y[i, j] = sum[u in -1:2, v in -1:2](r.edge[i + u, j + v])
+
+        r'[I, J, i, j] = sum of x around (30 * I + i - 1, 126 * J + j - 1)      32 x 128 points a block
+        y[30 * I + i, 126 * J + j] = sum[u, v](r'[I, J, i + u, j + v])          30 x 126
+
+    A set is a statement and what it reads that nothing else does, some readers away: pointwise statements, and reductions
+    over windows of constant extents, which are written out. Subscripts are a dim times a constant and a window
+    (steps and dilation included), outside of the tensor nothing, one constant (`.pad`) or the nearest element
+    (`.edge`): the block's points outside hold what readers see there. The number of readers and what a block has of
+    each dim are those that take least time by the target's table; where less than a share of the launches' time is saved,
+    the set stays as it is, and a remark has both times. Sizes that have no bound count as large.
+
+    *Runs after `te-simplify` and all that inlines or splits statements, before `te-plan`, because* that puts the marked
+    statements (`in_block`) in one launch, and the others would take them in.
+
+    Postcondition: members of a set read each other in bounds, at their own block's points. Not tried: statements that
+    several of a set's results are made of, other bounds forms, quotients of integers, tensors that the kernel updates. Numeric
+    effect: the order of written-out sums.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeBaseTwo : Pass<"te-base-two", "::kernelc::te::KernelOp"> {
   let summary = "Compute exponentials of which few bits are kept by the instruction for powers of two";
   let description = [{

@@ -67,12 +67,24 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
 /// longer than memory does to bring what the definition would write.
 constexpr int64_t kLargestWindow = 16;
 
-/// Whether `read` is one of a window of `producer`, at elements that may be outside, for which each would be loaded too often.
+/// The same at elements that are inside, whose addresses differ by numbers: from about 20 loads on, memory is faster.
+constexpr int64_t kLargestInside = 64;
+
+/// Whether `read` is one of a window of `producer` for which each element would be loaded too often.
 bool isLargeWindow(te::ReadOp read, te::ComputeOp producer) {
-  if (read.getBounds() != te::BoundsMode::Edge && read.getBounds() != te::BoundsMode::Pad)
-    return false;
+  bool mayBeOutside = read.getBounds() == te::BoundsMode::Edge || read.getBounds() == te::BoundsMode::Pad;
   int64_t points = llvm::count_if(read.getTensor().getUsers(), [&](Operation *user) { return user->getBlock() == read->getBlock(); });
-  return points * int64_t(llvm::range_size(producer.getBlock().getOps<te::ReadOp>())) > kLargestWindow;
+  return points * int64_t(llvm::range_size(producer.getBlock().getOps<te::ReadOp>())) > (mayBeOutside ? kLargestWindow : kLargestInside);
+}
+
+/// Whether some read of a definition leaves it a tensor: to compute an element of several loads again is more than to load it.
+bool isLoaded(te::ComputeOp producer) {
+  if (llvm::range_size(producer.getBlock().getOps<te::ReadOp>()) < 2)
+    return false;
+  return llvm::any_of(producer.getResult().getUsers(), [&](Operation *user) {
+    auto read = dyn_cast<te::ReadOp>(user);
+    return read && te::findDefinition(read) && isLargeWindow(read, producer);
+  });
 }
 
 /// Operations from which an element of a table is loaded rather than computed once more. A load by data from a table in the first
@@ -104,7 +116,7 @@ struct InlineRead : OpRewritePattern<te::ReadOp> {
   InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     te::ComputeOp producer = te::findDefinition(read);
-    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) || isOfTable(read, producer) ||
+    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) || isLoaded(producer) || isOfTable(read, producer) ||
         int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
     return te::inlineRead(rewriter, read);

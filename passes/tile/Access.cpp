@@ -114,7 +114,8 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, int64_t dim
 }
 
 int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit) {
-  if (run.dim < 0)
+  // Where windows of a block's own memory are read, neighbours are of neighbouring lanes: vectors of lanes lie in the same banks.
+  if (run.dim < 0 || llvm::any_of(func.getSources(), tile::isOwnMemory))
     return 1;
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
   BaseLayout layout = layoutOfBase(func, base);

@@ -91,11 +91,14 @@ struct TileStreamLoadsPass : impl::TileStreamLoadsBase<TileStreamLoadsPass> {
       llvm::MapVector<Source, SmallVector<LoadOp>> loads;
       double read = 0, written = 0;
       func.walk([&](Operation *op) {
+        auto isOwn = [&](Value base) { return isOwnMemory(func.getSources()[cast<BlockArgument>(base).getArgNumber()]); };
         if (auto load = dyn_cast<LoadOp>(op)) {
           auto base = cast<BlockArgument>(load.getBase());
+          if (isOwn(base))
+            return;
           loads[{kernel, func.getSources()[base.getArgNumber()]}].push_back(load);
           read += bytesOf(func, load.getMap(), load.getBase());
-        } else if (auto store = dyn_cast<StoreOp>(op)) {
+        } else if (auto store = dyn_cast<StoreOp>(op); store && !isOwn(store.getBase())) {
           written += bytesOf(func, store.getMap(), store.getBase());
         } else if (auto scatter = dyn_cast<ScatterOp>(op)) { // to few elements, or as much as it reads
           readLater.insert({kernel, func.getSources()[cast<BlockArgument>(scatter.getBase()).getArgNumber()]});

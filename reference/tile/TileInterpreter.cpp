@@ -97,9 +97,11 @@ absl::Status runTileFunctions(ModuleOp module, StringRef kernel, absl::Span<cons
       }
       continue;
     }
-    for (int64_t block = 0; block < launch.numBlocks; ++block)
+    for (int64_t block = 0; block < launch.numBlocks; ++block) {
+      memory.forgetOwn();
       if (absl::Status s = TileProgram(launch, block).run(); !s.ok())
         return s;
+    }
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "ir/tile/Tile.h"
+
 namespace kernelc::reference {
 
 const TensorView &TileMemory::tensor(int64_t source, ElementType type, const std::vector<int64_t> &shape) {
@@ -22,6 +24,12 @@ const TensorView &TileMemory::tensor(int64_t source, ElementType type, const std
     t.data = storage_.back().get();
   }
   return it->second;
+}
+
+void TileMemory::forgetOwn() {
+  for (auto &[source, t] : workspaces_)
+    if (tile::isOwnMemory(source))
+      std::memset(t.data, 0xff, size_t(t.numElements() * elementBits(t.type)) / 8);
 }
 
 bool isInside(const TensorView &t, llvm::ArrayRef<int64_t> at) {

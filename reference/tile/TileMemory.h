@@ -19,6 +19,9 @@ public:
   /// need, of bytes that are no sensible value.
   const TensorView &tensor(int64_t source, ElementType type, const std::vector<int64_t> &shape);
 
+  /// Takes what a block has left in memory of its own: the next one finds bytes of no sensible value.
+  void forgetOwn();
+
 private:
   std::vector<TensorView> params_;
   std::map<int64_t, TensorView> workspaces_;
