@@ -75,9 +75,8 @@ public:
   ComputeOp makeZeros() {
     SmallVector<unsigned> results = llvm::to_vector(llvm::seq(0u, parallel_));
     StringAttr name = r_.getNameAttr() ? b_.getStringAttr(r_.getNameAttr().getValue() + "_zeros") : StringAttr();
-    auto zeros =
-        ComputeOp::create(b_, loc_, r_.getResult().getType(), b_.getArrayAttr(namesOf(results)), AffineMapAttr::get(extentsOf(results)),
-                          IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), name, false);
+    auto zeros = ComputeOp::create(b_, loc_, r_.getResult().getType(), b_.getArrayAttr(namesOf(results)), extentsOf(results),
+                                   IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), name, false);
     openBody(zeros.getBody(), parallel_);
     OpBuilder inside = OpBuilder::atBlockEnd(&zeros.getBlock());
     YieldOp::create(inside, loc_, arith::ConstantOp::create(inside, loc_, inside.getZeroAttr(elementType())).getResult(), Value());
@@ -86,9 +85,8 @@ public:
 
   ScatterOp makeAdds(ReduceOp part, Value zeros) {
     auto adds = ScatterOp::create(b_, loc_, r_.getResult().getType(), CombinerAttr::get(b_.getContext(), Combiner::Sum),
-                                  b_.getArrayAttr(namesOf(order_.resultDims())), AffineMapAttr::get(extentsOf(order_.resultDims())),
-                                  IntegerSetAttr(), zeros, AffineMapAttr::get(extentsOf(llvm::to_vector(llvm::seq(0u, parallel_)))),
-                                  r_.getNameAttr(), /*guarded=*/false, /*any_order=*/true);
+                                  b_.getArrayAttr(namesOf(order_.resultDims())), extentsOf(order_.resultDims()),
+                                  IntegerSetAttr(), zeros, extentsOf(llvm::to_vector(llvm::seq(0u, parallel_))), r_.getNameAttr(), /*guarded=*/false, /*any_order=*/true);
     openBody(adds.getBody(), order_.results);
     OpBuilder inside = OpBuilder::atBlockEnd(&adds.getBlock());
     ValueRange point = adds.getBlock().getArguments();

@@ -67,7 +67,7 @@ Value ScatterSorter::startDigits(Value counts, int64_t bits) {
   auto starts = ReduceOp::create(b, loc(), typeOf(extent, b.getI32Type()), CombinerAttr::get(b.getContext(), Combiner::Sum),
                                  b.getStrArrayAttr({"p", "q"}), b.getI64IntegerAttr(1), AffineMapAttr::get(over({extent, extent})),
                                  setOf({dim(0) - dim(1) - 1}, 2, symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named("_starts"));
-  kOwnLaunch.putOn(starts);
+  starts.setOwnLaunch(true);
   fill(starts.getBody(), 2, [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{read(counts, at[1])}, Value()); });
   return starts.getResult();
 }
