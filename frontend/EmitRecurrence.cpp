@@ -132,14 +132,13 @@ te::RecurrenceOp KernelEmitter::createRecurrence(const CoreStatement &s, const R
   SmallVector<AffineExpr> subs;
   for (Node *n : s.subscripts)
     subs.push_back(toDomain(n->affine, r.points));
-  return te::RecurrenceOp::create(builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)), namesOf(r.all),
-                                  r.points.size(), s.order->free.size(), sizesMap(extentsOf(r.all)), conditionSet(r.where, r.others), init,
-                                  builder.getArrayAttr(kinds), r.counts, builder.getArrayAttr(ranges),
-                                  AffineMapAttr::get(AffineMap::get(r.points.size(), kernel.sizes.size(), subs, builder.getContext())),
-                                  AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name),
-                                  !s.whole && !init && (s.completed || !s.conditions.empty()), /*own_launch=*/false,
-                                  /*point_by_point=*/false, /*behind_parts=*/false, /*block_text=*/"", sequenceText(s, *s.order),
-                                  unsigned(r.reduces.size()));
+  return te::RecurrenceOp::create(
+      builder, location(s.loc, t->name), tensorType(t->dims, storageType(t->element)), namesOf(r.all), r.points.size(),
+      s.order->free.size(), sizesMap(extentsOf(r.all)), conditionSet(r.where, r.others), init, builder.getArrayAttr(kinds), r.counts,
+      builder.getArrayAttr(ranges), AffineMapAttr::get(AffineMap::get(r.points.size(), kernel.sizes.size(), subs, builder.getContext())),
+      AffineMapAttr::get(sizesMap(t->dims)), builder.getStringAttr(t->name), !s.whole && !init && (s.completed || !s.conditions.empty()),
+      /*own_launch=*/false,
+      /*point_by_point=*/false, /*behind_parts=*/false, /*block_text=*/"", sequenceText(s, *s.order), unsigned(r.reduces.size()));
 }
 
 void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, RecurrenceParts &r) {

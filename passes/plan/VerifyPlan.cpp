@@ -5,8 +5,8 @@
 
 #include "passes/Passes.h"
 
-#include "ir/te/InternalError.h"
 #include "ir/te/Hints.h"
+#include "ir/te/InternalError.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Meeting.h"

@@ -26,9 +26,8 @@ SmallVector<AffineExpr> subscriptsOf(ReadOp read, Operation *reader, SmallVector
   AffineMap map = read.getMapOrIdentity();
   llvm::append_range(leaves, reader->getRegion(0).front().getArguments());
   SmallVector<AffineExpr> operands = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return affineOf(v, leaves); });
-  return llvm::map_to_vector(map.getResults(), [&](AffineExpr e) {
-    return simplifyAffineExpr(e.replaceDims(operands), leaves.size(), map.getNumSymbols());
-  });
+  return llvm::map_to_vector(map.getResults(),
+                             [&](AffineExpr e) { return simplifyAffineExpr(e.replaceDims(operands), leaves.size(), map.getNumSymbols()); });
 }
 
 } // namespace
@@ -111,8 +110,8 @@ bool canBeMember(Operation *op, const BlockCosts &costs) {
            !compute.getYield().getCondition();
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap() && !getCondition(op) && !reduce.getYield().getCondition() &&
-         termsOf(op) > 0 && termsOf(op) <= costs.largestWindow && !findScan(reduce) && !findGeneralContraction(reduce) &&
-         !isInTile(op) && getStreamedDims(op).empty() && !isSegmented(op);
+         termsOf(op) > 0 && termsOf(op) <= costs.largestWindow && !findScan(reduce) && !findGeneralContraction(reduce) && !isInTile(op) &&
+         getStreamedDims(op).empty() && !isSegmented(op);
 }
 
 class SetFinder {
@@ -176,15 +175,17 @@ private:
   bool readsPointsOfOthers() {
     return llvm::any_of(set_.members, [&](const BlockMember &m) {
       return !m.isSink && m.op->walk([&](ReadOp read) {
-                                 Operation *made = read.getTensor().getDefiningOp();
-                                 return made && !set_.find(made) && isPoint(read, m.op) ? WalkResult::interrupt() : WalkResult::advance();
-                               }).wasInterrupted();
+                                Operation *made = read.getTensor().getDefiningOp();
+                                return made && !set_.find(made) && isPoint(read, m.op) ? WalkResult::interrupt() : WalkResult::advance();
+                              })
+                              .wasInterrupted();
     });
   }
 
   /// Adds what members alone read, at windows of their points.
   void add(Operation *made) {
-    if (set_.members.size() >= size_t(costs_.mostStatements) || !canBeMember(made, costs_) || made->getNumResults() != 1 || getNumParallel(made) != getNumParallel(set_.sink) || !isFree(made))
+    if (set_.members.size() >= size_t(costs_.mostStatements) || !canBeMember(made, costs_) || made->getNumResults() != 1 ||
+        getNumParallel(made) != getNumParallel(set_.sink) || !isFree(made))
       return;
     BlockMember m{made, {}};
     SmallVector<ReadOp> reads;

@@ -30,10 +30,10 @@ std::optional<llvm::SmallVector<Window>> findWindows(ReadOp read, mlir::Operatio
 /// A statement of a set.
 struct BlockMember {
   mlir::Operation *op = nullptr;
-  llvm::SmallVector<unsigned> blockDims;     ///< for each of its parallel dims, which of the set's it is
-  bool isSink = false;                       ///< it is what the set is for: others may need it
-  BoundsMode bounds = BoundsMode::InBounds;  ///< what its readers see outside of it: nothing, one value, or what is nearest
-  mlir::TypedAttr padding;                   ///< that value
+  llvm::SmallVector<unsigned> blockDims;    ///< for each of its parallel dims, which of the set's it is
+  bool isSink = false;                      ///< it is what the set is for: others may need it
+  BoundsMode bounds = BoundsMode::InBounds; ///< what its readers see outside of it: nothing, one value, or what is nearest
+  mlir::TypedAttr padding;                  ///< that value
   /// What a block needs of it, by the set's dims: from scale * (the block's first point) + low on, `last` - `low` more. Of `last` what a
   /// tile of one point needs: larger ones need `scale` more for each.
   llvm::SmallVector<int64_t> scale, low, last;

@@ -62,11 +62,12 @@ private:
     if (!best)
       return;
     Operation *sink = getDomainOps(kernel_)[ordinal];
-    std::string times = best->tiles ? llvm::formatv("{0:f1} us by the model in place of {1:f1} of {2} launches, with {3:f2} times the points "
-                                                    "and {4} bytes of shared memory a block",
-                                                    best->tiles->time, best->apart, best->launches, best->tiles->points, best->tiles->bytes)
-                                          .str()
-                                    : std::string("no tile of them fits in shared memory");
+    std::string times = best->tiles
+                            ? llvm::formatv("{0:f1} us by the model in place of {1:f1} of {2} launches, with {3:f2} times the points "
+                                            "and {4} bytes of shared memory a block",
+                                            best->tiles->time, best->apart, best->launches, best->tiles->points, best->tiles->bytes)
+                                  .str()
+                            : std::string("no tile of them fits in shared memory");
     if (best->gain() < costs_.leastGain) {
       std::string text = best->kept + " could stay in the blocks that read " + (best->kept.find(',') == std::string::npos ? "it" : "them") +
                          ", and do not: " + times;

@@ -21,9 +21,10 @@ ComputeOp writeOut(ReduceOp reduce) {
   Location loc = reduce.getLoc();
   unsigned parallel = reduce.getNumParallel(), symbols = reduce.getExtents().getNumSymbols();
   ArrayRef<AffineExpr> extents = reduce.getExtents().getResults();
-  auto compute = ComputeOp::create(b, loc, reduce.getResult().getType(), b.getArrayAttr(reduce.getIndices().getValue().take_front(parallel)),
-                                   AffineMap::get(0, symbols, extents.take_front(parallel), b.getContext()), IntegerSetAttr(), Value(),
-                                   AffineMapAttr(), AffineMapAttr(), reduce.getNameAttr(), false);
+  auto compute =
+      ComputeOp::create(b, loc, reduce.getResult().getType(), b.getArrayAttr(reduce.getIndices().getValue().take_front(parallel)),
+                        AffineMap::get(0, symbols, extents.take_front(parallel), b.getContext()), IntegerSetAttr(), Value(),
+                        AffineMapAttr(), AffineMapAttr(), reduce.getNameAttr(), false);
   Block &body = compute.getBody().emplaceBlock();
   for (unsigned d = 0; d < parallel; ++d)
     body.addArgument(b.getIndexType(), loc);
@@ -100,11 +101,11 @@ public:
 private:
   AffineExpr dim(unsigned d) { return getAffineDimExpr(d, b_.getContext()); }
   /// Which dim of the new statement counts a block's points along dim k of the set.
-  unsigned innerOf(const BlockMember &, unsigned k) { return rank_ + llvm::count_if(llvm::seq(k), [&](unsigned d) { return set_.wide[d]; }); }
-  /// Where a member's points in a block start along dim k.
-  AffineExpr startOf(const BlockMember &of, unsigned k) {
-    return set_.wide[k] ? dim(k) * (of.scale[k] * tiles_[k]) + of.low[k] : dim(k);
+  unsigned innerOf(const BlockMember &, unsigned k) {
+    return rank_ + llvm::count_if(llvm::seq(k), [&](unsigned d) { return set_.wide[d]; });
   }
+  /// Where a member's points in a block start along dim k.
+  AffineExpr startOf(const BlockMember &of, unsigned k) { return set_.wide[k] ? dim(k) * (of.scale[k] * tiles_[k]) + of.low[k] : dim(k); }
   AffineExpr pointAt(unsigned k) { return set_.wide[k] ? startOf(m_, k) + dim(innerOf(m_, k)) : dim(k); }
   unsigned dimOf(const BlockMember &of, unsigned k) { return llvm::find(of.blockDims, k) - of.blockDims.begin(); }
   AffineExpr extentOf(unsigned k) { return op_.getExtents().getResult(dimOf(m_, k)); }
@@ -126,7 +127,8 @@ private:
     }
     AffineMapAttr out, shape;
     IntegerSetAttr clip;
-    auto type = RankedTensorType::get(SmallVector<int64_t>(extents.size(), ShapedType::kDynamic), op_.getResult().getType().getElementType());
+    auto type =
+        RankedTensorType::get(SmallVector<int64_t>(extents.size(), ShapedType::kDynamic), op_.getResult().getType().getElementType());
     if (m_.isSink) {
       SmallVector<AffineExpr> points, left;
       for (unsigned k : m_.blockDims)
@@ -139,8 +141,8 @@ private:
       shape = op_.getExtentsAttr();
       clip = IntegerSetAttr::get(IntegerSet::get(extents.size(), symbols_, left, SmallVector<bool>(left.size(), false)));
     }
-    result_ = ComputeOp::create(b_, loc_, type, b_.getArrayAttr(names), AffineMap::get(0, symbols_, extents, b_.getContext()), clip, Value(),
-                                out, shape, op_.getNameAttr(), false);
+    result_ = ComputeOp::create(b_, loc_, type, b_.getArrayAttr(names), AffineMap::get(0, symbols_, extents, b_.getContext()), clip,
+                                Value(), out, shape, op_.getNameAttr(), false);
     result_.setInBlock({number_, int64_t(rank_)});
     Block &body = result_.getBody().emplaceBlock();
     for (size_t d = 0; d < extents.size(); ++d)
@@ -281,9 +283,10 @@ bool makePointwise(BlockSet &set, const BlockCosts &costs) {
     made->erase();
     set.members.erase(set.members.begin() + n);
   }
-  return llvm::all_of(set.members, [&](const BlockMember &m) {
-    return int64_t(m.op->getRegion(0).front().getOperations().size()) <= costs.mostOperations;
-  }) && set.measure();
+  return llvm::all_of(
+             set.members,
+             [&](const BlockMember &m) { return int64_t(m.op->getRegion(0).front().getOperations().size()) <= costs.mostOperations; }) &&
+         set.measure();
 }
 
 ComputeOp writeBlocks(BlockSet &set, ArrayRef<int64_t> tiles, int64_t number) {

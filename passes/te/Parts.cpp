@@ -84,9 +84,10 @@ public:
   }
 
   ScatterOp makeAdds(ReduceOp part, Value zeros) {
-    auto adds = ScatterOp::create(b_, loc_, r_.getResult().getType(), CombinerAttr::get(b_.getContext(), Combiner::Sum),
-                                  b_.getArrayAttr(namesOf(order_.resultDims())), extentsOf(order_.resultDims()),
-                                  IntegerSetAttr(), zeros, extentsOf(llvm::to_vector(llvm::seq(0u, parallel_))), r_.getNameAttr(), /*guarded=*/false, /*any_order=*/true);
+    auto adds =
+        ScatterOp::create(b_, loc_, r_.getResult().getType(), CombinerAttr::get(b_.getContext(), Combiner::Sum),
+                          b_.getArrayAttr(namesOf(order_.resultDims())), extentsOf(order_.resultDims()), IntegerSetAttr(), zeros,
+                          extentsOf(llvm::to_vector(llvm::seq(0u, parallel_))), r_.getNameAttr(), /*guarded=*/false, /*any_order=*/true);
     openBody(adds.getBody(), order_.results);
     OpBuilder inside = OpBuilder::atBlockEnd(&adds.getBlock());
     ValueRange point = adds.getBlock().getArguments();
