@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Statements that read each other at windows of points, as a set that a block makes: which they are, what points a block needs of each, and
-// how long that takes beside launches of their own (te-block-windows).
+// Statements that read each other at windows of points, as a set that a block makes: which they are, and what points a block needs of each
+// (te-block-windows).
 #pragma once
 
 #include <optional>
@@ -11,10 +11,6 @@
 #include "passes/index/Affine.h"
 #include "support/TargetCosts.h"
 
-namespace kernelc {
-struct Target;
-}
-
 namespace kernelc::te {
 
 /// A subscript that is `step` times a parallel dim of its statement, and `low` to `high` more.
@@ -23,6 +19,11 @@ struct Window {
   int64_t step = 1, low = 0, high = 0;
   bool isPoint() const { return step == 1 && low == 0 && high == 0; }
 };
+
+/// The subscripts of a read over its statement's dims, and over `leaves` behind those, which are data.
+llvm::SmallVector<mlir::AffineExpr> subscriptsOf(ReadOp read, mlir::Operation *reader, llvm::SmallVectorImpl<mlir::Value> &leaves);
+/// How many points a reduction over a window of constants has; 1 of a pointwise statement, 0 of others.
+int64_t termsOf(mlir::Operation *statement);
 
 /// The windows of a read's subscripts, each along another dim of `reader`; nothing for other subscripts.
 std::optional<llvm::SmallVector<Window>> findWindows(ReadOp read, mlir::Operation *reader);
@@ -55,17 +56,5 @@ struct BlockSet {
 
 /// `sink` and what it reads that nothing else does, up to `rounds` readers away. Nothing where no member is read at windows.
 std::optional<BlockSet> findBlockSet(KernelOp kernel, mlir::Operation *sink, unsigned rounds, const BlockCosts &costs);
-
-/// In microseconds: of the members in launches of their own, and how many these are.
-std::pair<double, unsigned> timeApart(const BlockSet &set, const Target &target, const SizeFacts &facts);
-
-/// What a block has of each dim, and the time of the launch.
-struct BlockTiles {
-  llvm::SmallVector<int64_t> tiles;
-  double time = 0, points = 1; ///< points: that blocks make for each that is asked for
-  int64_t bytes = 0;           ///< of shared memory
-};
-/// The best tiles for members that are pointwise all; nothing where none fit.
-std::optional<BlockTiles> chooseTiles(const BlockSet &set, const Target &target, const SizeFacts &facts);
 
 } // namespace kernelc::te

@@ -5,6 +5,7 @@
 #include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/te/BlockTimes.h"
 #include "passes/te/BlockWriter.h"
 #include "support/Target.h"
 #include "support/TargetRates.h"
