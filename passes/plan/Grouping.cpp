@@ -59,6 +59,8 @@ void Grouper::start(int64_t i) {
   Group g;
   g.ops = {i};
   g.grid = recurrence ? unsigned(recurrence.getFree()) : getNumParallel(op); // (a block walks all that needs an order)
+  if (isInBlock(op))
+    g.grid = unsigned(getBlockOf(op)[1]);
   SmallVector<int64_t> dims(getExtents(op).getNumResults());
   for (unsigned d : orderOf(op)) {
     dims[d] = g.extents.size();
@@ -82,17 +84,7 @@ bool Grouper::joinBlock(int64_t i) {
       adopt(i, n, std::move(map));
       return true;
     }
-  Group g;
-  g.ops = {i};
-  g.grid = unsigned(own[1]);
-  SmallVector<int64_t> dims;
-  for (unsigned d = 0; d < getExtents(op).getNumResults(); ++d) {
-    dims.push_back(g.extents.size());
-    addIndex(g, op, d);
-  }
-  g.dims.push_back(std::move(dims));
-  owner_[i] = groups_.size();
-  groups_.push_back(std::move(g));
+  start(i);
   return true;
 }
 

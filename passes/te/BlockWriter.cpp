@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/te/BlockWriter.h"
 
-#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

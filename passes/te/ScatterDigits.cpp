@@ -4,7 +4,6 @@
 // their order.
 #include "passes/te/ScatterSorter.h"
 
-#include "ir/te/Marks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
