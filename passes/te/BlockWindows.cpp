@@ -26,7 +26,6 @@ namespace {
 struct Trial {
   unsigned rounds = 0, launches = 0;
   double apart = 0; ///< microseconds of as many launches
-  size_t statements = 0;
   std::string kept; ///< the names of what would stay in the block
   std::optional<BlockTiles> tiles;
   double gain() const { return tiles ? 1 - tiles->time / apart : 0; }
@@ -53,8 +52,11 @@ private:
   /// Which of the sets that end in statement `ordinal` pays most, if one does.
   void visit(size_t ordinal) {
     std::optional<Trial> best;
-    for (unsigned rounds = 1; findBlockSet(kernel_, getDomainOps(kernel_)[ordinal], rounds, costs_) || rounds < kLeastTries; ++rounds) {
-      std::optional<Trial> own = tryOut(ordinal, rounds);
+    for (unsigned rounds = 1;; ++rounds) {
+      std::optional<BlockSet> found = findBlockSet(kernel_, getDomainOps(kernel_)[ordinal], rounds, costs_);
+      if (!found && rounds >= kLeastTries)
+        break;
+      std::optional<Trial> own = found ? tryOut(*found, ordinal, rounds) : std::nullopt;
       if (own && own->tiles && (!best || !best->tiles || own->apart - own->tiles->time > best->apart - best->tiles->time))
         best = std::move(own);
       else if (own && !best)
@@ -89,13 +91,10 @@ private:
   /// Rounds that are tried even where the first of them reads nothing at windows.
   static constexpr unsigned kLeastTries = 3;
 
-  std::optional<Trial> tryOut(size_t ordinal, unsigned rounds) {
-    std::optional<BlockSet> found = findBlockSet(kernel_, getDomainOps(kernel_)[ordinal], rounds, costs_);
-    if (!found)
-      return std::nullopt;
+  std::optional<Trial> tryOut(const BlockSet &found, size_t ordinal, unsigned rounds) {
     Trial trial;
     trial.rounds = rounds;
-    std::tie(trial.apart, trial.launches) = timeApart(*found, target_, facts_);
+    std::tie(trial.apart, trial.launches) = timeApart(found, target_, facts_);
     auto copy = cast<KernelOp>(kernel_->clone());
     BlockSet set = *findBlockSet(copy, getDomainOps(copy)[ordinal], rounds, costs_);
     if (makePointwise(set, costs_)) {
@@ -105,7 +104,6 @@ private:
         if (!m.isSink)
           names.push_back(nameOf(m.op));
       trial.kept = llvm::join(names, ", ");
-      trial.statements = set.members.size();
     }
     copy->erase();
     return trial.kept.empty() ? std::nullopt : std::optional(trial);
