@@ -7,8 +7,10 @@
 OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by a process of its own, which binds a row's
 kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
-stand in guard.txt (60 of them take about five minutes), or in another file, where those of draw_memory.py may stand, too. Untuned schedules, a disk cache for each build. Exit status 1 where
-a table's geometric mean is below 0.99 or a row below 0.95: run again before believing it.
+stand in guard.txt (60 of them take about five minutes), or in another file, guard_more.txt say, where these may stand, too: those
+of draw_memory.py; `sequence SEED N`, of sequences.py; `FILE.kc KERNEL N=4096 ..`, of bench/kernels or test/conformance. Untuned
+schedules, a disk cache for each build. Exit status 1 where a table's geometric mean is below 0.99 or a row below 0.95: run again
+before believing it.
 """
 import argparse
 import json
@@ -20,6 +22,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "python"))
+
+from workloads import Workload  # noqa: E402
 
 
 def read_rows(file):
@@ -50,6 +55,34 @@ def find_workload(name):
     kind = " ".join(words[:-2])
     if kind in draw_memory.KINDS:
         return draw_memory.Drawn(kind, *map(int, words[-2].split("x")), words[-1])
+    return find_text(name, words)
+
+
+class Text(Workload):
+    """A kernel of a text at given sizes, its inputs uniform in [0, 1)."""
+
+    def __init__(self, name, text, kernel, sizes):
+        self.name, self.text, self.kernel, self.sizes = name, text, kernel, sizes
+        self.constants = sizes
+
+    def inputs(self, device, scale):
+        import kernelc
+        from operators import inputs_of
+        return inputs_of(kernelc.compile(self.text).kernels[self.kernel], self.sizes, device)
+
+
+def find_text(name, words):
+    """The row `name` of a kernel that stands in a file, or that sequences.py draws."""
+    if words[0] == "sequence":
+        import sequences
+        kernel, text = sequences.draw(words[1])[int(words[2])]
+        return Text(name, text, kernel, {})
+    file, kernel, *sizes = words
+    for folder in ("kernels", "../test/conformance"):
+        path = os.path.join(HERE, folder, file)
+        text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+        if f"def {kernel}(" in text:
+            return Text(name, text, kernel, {k: int(v) for k, v in (s.split("=") for s in sizes)})
     raise KeyError(name)
 
 

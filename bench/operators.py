@@ -28,6 +28,7 @@ import kernelc  # noqa: E402
 from compile_time import extents, kernels, small_sizes  # noqa: E402
 from harness import Gpu  # noqa: E402
 from kernelc import _library as roles  # noqa: E402
+from workloads import TYPES  # noqa: E402
 
 
 def convolution(function, **options):
@@ -88,8 +89,8 @@ def inputs_of(kernel, sizes, device):
         extent = extents(shape, sizes)
         if kind == "bool":
             found.append(torch.rand(extent, device=device) < 0.5)
-        elif kind == "f32":
-            found.append(torch.rand(extent, device=device))
+        elif kind in TYPES:
+            found.append(torch.rand(extent, device=device).to(TYPES[kind]))
         else:
             limit = {"target": sizes.get("C"), "at": sizes.get("R")}.get(name, 256)
             found.append(torch.randint(0, limit, extent, device=device).to(getattr(torch, {"i64": "int64", "i32": "int32", "u8": "uint8"}[kind])))
