@@ -8,14 +8,15 @@ OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by 
 kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
 stand in guard.txt (60 of them take about five minutes), or in another file, guard_more.txt say, where these may stand, too: those
-of draw_memory.py; `sequence SEED N`, of sequences.py; `FILE.kc KERNEL N=4096 ..`, of bench/kernels or test/conformance. Untuned
-schedules, a disk cache for each build. Exit status 1 where a table's geometric mean is below 0.99 or a row below 0.95: run again
-before believing it.
+of draw_memory.py; `sequence SEED N`, of sequences.py; `FILE.kc KERNEL N=4096 ..`, of bench/kernels, examples or test/conformance.
+Untuned schedules, a disk cache for each build. Exit status 1 where a table's geometric mean is below 0.99 or a row below 0.95: run
+again before believing it.
 """
 import argparse
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -63,12 +64,15 @@ class Text(Workload):
 
     def __init__(self, name, text, kernel, sizes):
         self.name, self.text, self.kernel, self.sizes = name, text, kernel, sizes
-        self.constants = sizes
 
     def inputs(self, device, scale):
         import kernelc
-        from operators import inputs_of
-        return inputs_of(kernelc.compile(self.text).kernels[self.kernel], self.sizes, device)
+        from operators import inputs_of, roles
+        kernel = kernelc.compile(self.text).kernels[self.kernel]
+        given = " ".join(shape for (_, _, role, _), shape in zip(kernel.params, kernel.shapes) if role != roles.PARAM_OUTPUT)
+        # Only results have these.
+        self.constants = {size: n for size, n in self.sizes.items() if size not in re.findall(r"\w+", given)}
+        return inputs_of(kernel, self.sizes, device)
 
 
 def find_text(name, words):
@@ -78,7 +82,7 @@ def find_text(name, words):
         kernel, text = sequences.draw(words[1])[int(words[2])]
         return Text(name, text, kernel, {})
     file, kernel, *sizes = words
-    for folder in ("kernels", "../test/conformance"):
+    for folder in ("kernels", "../examples", "../test/conformance"):
         path = os.path.join(HERE, folder, file)
         text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
         if f"def {kernel}(" in text:
@@ -144,14 +148,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
     parser.add_argument("new")
-    parser.add_argument("words", nargs="*", help="only rows with one of these")
+    parser.add_argument("words", nargs="*", help="only rows with one of these in their or their table's name")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--part", default="1/1", help="which part of the rows, 1/2 or 2/2")
     parser.add_argument("--rows", default=os.path.join(HERE, "guard.txt"), help="a file of rows, as guard.txt is one")
     a = parser.parse_args()
     part, parts = (int(p) for p in a.part.split("/"))
-    rows = [r for r in read_rows(a.rows) if not a.words or any(w in r[1] for w in a.words)][part - 1::parts]
+    rows = [r for r in read_rows(a.rows) if not a.words or any(w in " ".join(r) for w in a.words)][part - 1::parts]
     tables, low, failed = {}, [], False
     with tempfile.TemporaryDirectory() as cache:
         builds = [Build(a.old, os.path.join(cache, "old")), Build(a.new, os.path.join(cache, "new"))]

@@ -418,9 +418,14 @@ std::vector<ParamGuard> generalParams(const Kernel &kernel) {
   return params;
 }
 
+bool isWorthItself(int64_t n) {
+  constexpr int64_t kRow = 8, kMostColumns = 256;
+  return n > 1 && (n % 2 == 1 ? n <= te::kMostTaps : n % kRow == 0 && n <= kMostColumns);
+}
+
 SizeFact factOf(int64_t n) {
   SizeFact f;
-  if (n > 1 && n <= te::kMostTaps && n % 2 == 1) {
+  if (isWorthItself(n)) {
     f.divisor = f.max = f.like = n;
     return f;
   }

@@ -72,6 +72,10 @@ absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &
 /// status repeats that there was one.
 absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
 
+/// Whether a size of `n` is worth a variant that takes no other: an odd one up to 15, as windows have, or a multiple of 8 up to 256, as
+/// head dims and channels have, whole rows of which tensor copies take and chains of products hold in registers.
+bool isWorthItself(int64_t n);
+
 /// What holds of a size of `n` and is worth a specialisation; see factsFor().
 SizeFact factOf(int64_t n);
 
@@ -82,8 +86,8 @@ SizeFact classOf(int64_t n, int64_t rows);
 
 /// The facts that hold of concrete sizes and are worth a specialisation: the power of two that divides each (rows that are a whole tile
 /// need no masks), and a bound: the next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what
-/// fits registers, how far a reduction is split). Odd sizes up to 15, as windows have, are exactly that. Of the bound's range tiles are
-/// chosen for the sizes themselves (SizeFact::like).
+/// fits registers, how far a reduction is split). What is worth it itself is exactly that. Of the bound's range tiles are chosen for the
+/// sizes themselves (SizeFact::like).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.

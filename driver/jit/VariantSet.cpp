@@ -115,7 +115,9 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
   for (auto &[name, fact] : own.options.facts) {
     auto was = first_->facts.find(name);
     bool isVaried = varied_.count(name) || was == first_->facts.end() || was->second.divisor != fact.divisor || was->second.max != fact.max;
-    if (!isVaried)
+    // Several head dims have a variant each, as long as there is room for classes of the other sizes.
+    bool isColumns = deciding_ && deciding_->walked.count(name) && isWorthItself(fact.like);
+    if (!isVaried || (isColumns && int(variants_.size()) < session_.options.maxVariants / 2))
       continue;
     auto row = dense.find(name);
     fact = classOf(fact.like, row == dense.end() ? 1 : row->second.divisor);

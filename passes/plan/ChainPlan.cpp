@@ -26,6 +26,11 @@ SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, co
 }
 } // namespace
 
+int64_t tileOfColumns(int64_t points) {
+  constexpr int64_t kSector = 16;
+  return int64_t(llvm::alignTo(uint64_t(points), points % kSector ? kLine : kLine / 2));
+}
+
 bool Scheduler::scheduleChain(LaunchPlan &l) {
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
     if (auto reader = dyn_cast<ReduceOp>(ops_[ordinal]))
@@ -208,8 +213,8 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     int64_t all = 0;
     for (const ProductChain &c : chains) {
       int64_t columns = second[c.columns().front()];
-      int64_t has = llvm::alignTo(extentMax(p, columns), 8);
-      all += p.tiles[columns] = target_.wgmma ? has : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(has, 16)));
+      int64_t most = extentMax(p, columns);
+      all += p.tiles[columns] = target_.wgmma ? tileOfColumns(most) : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(most, 16)));
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;

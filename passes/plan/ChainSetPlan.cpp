@@ -26,7 +26,7 @@ bool Scheduler::scheduleChainSet(LaunchPlan &l, const ChainSet &set) {
   bool isOne = llvm::any_of(set.producers, [&](ReduceOp producer) { return dimsOf(l, producer).back() == columns; });
   for (LaunchPlan &p : chainsOfRows(l, first.rows(), first.product.batch, dims))
     for (int64_t j : {128, 64}) {
-      p.tiles[columns] = isOne ? tileOfOneIndex(extentMax(p, columns)) : llvm::alignTo(extentMax(p, columns), 8);
+      p.tiles[columns] = isOne ? tileOfOneIndex(extentMax(p, columns)) : tileOfColumns(extentMax(p, columns));
       p.tiles[walked] = clampTile(p, walked, j);
       bool resides = true;
       for (ReduceOp producer : set.producers)

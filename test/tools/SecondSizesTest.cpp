@@ -40,6 +40,38 @@ Variant variantOf(JitKernel &kernel, std::vector<LaunchValue> values) {
   return k.ok() ? k->variants[0] : Variant();
 }
 
+// Products of heads of 80 columns stay in registers, as those of 64 and 128 do: whether they may is a matter of their one extent. So
+// do those of a second and third dim.
+TEST(SecondSizes, ColumnsOfHeadsAreExact) {
+  auto kernel = kernelOf("def f(q: bf16[B, S, D], k: bf16[B, T, D], v: bf16[B, T, D], g: bf16[B, S, D], o: bf16[B, S, D], lse: f32[B, S])\n"
+                         "    -> (dq: bf16[B, S, D], dk: bf16[B, T, D], dv: bf16[B, T, D]) {\n"
+                         "  let delta[b, i] = sum[d](g[b, i, d] * o[b, i, d])\n"
+                         "  let p[b, i, j] = exp(sum[d](q[b, i, d] * k[b, j, d]) - lse[b, i])\n"
+                         "  let dp[b, i, j] = sum[d](g[b, i, d] * v[b, j, d])\n"
+                         "  let ds[b, i, j] = bf16(p[b, i, j] * (dp[b, i, j] - delta[b, i]))\n"
+                         "  dv[b, j, d] = sum[i](bf16(p[b, i, j]) * g[b, i, d])\n"
+                         "  dk[b, j, d] = sum[i](ds[b, i, j] * q[b, i, d])\n"
+                         "  dq[b, i, d] = sum[j](ds[b, i, j] * k[b, j, d])\n}");
+  ASSERT_TRUE(kernel);
+  for (int64_t d : {80, 128, 96}) {
+    std::vector<LaunchValue> values;
+    for (int n = 0; n < 9; ++n)
+      values.push_back(tensor(n + 1, n == 5 ? ElementType::f32 : ElementType::bf16,
+                              n == 5 ? std::vector<int64_t>{32, 4096} : std::vector<int64_t>{32, 4096, d}));
+    EXPECT_EQ(variantOf(*kernel, values).launches.size(), 3u) << d;
+  }
+}
+
+// What is varied costs no variant a value: one that is exact, and those of classes.
+TEST(SecondSizes, OfColumnsShareVariants) {
+  auto kernel = kernelOf("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = 2 * x[i, j] }");
+  ASSERT_TRUE(kernel);
+  std::set<std::string> texts;
+  for (int64_t n = 8; n <= 256; n += 8)
+    texts.insert(variantOf(*kernel, {tensor(1, ElementType::f32, {4096, n}), tensor(2, ElementType::f32, {4096, n})}).cudaText);
+  EXPECT_LE(texts.size(), 4u);
+}
+
 TEST(SecondSizes, BoundsOfClasses) {
   EXPECT_EQ(decidingBound(1), 64);
   EXPECT_EQ(decidingBound(64), 64);
