@@ -24,6 +24,15 @@ void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<
       coords[d] = c.digitOf(linear, sizes, i, loc);
 }
 
+int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perStep) {
+  ArrayRef<int64_t> shape = cast<tile::RingType>(op.getB().getType()).getShape();
+  SmallVector<int64_t> tiled(llvm::make_filter_range(op.getK(), [&](int64_t d) { return shape[d] > 1; }));
+  if (tiled.size() == 1)
+    if (auto extent = dyn_cast<AffineConstantExpr>(code.func.getExtents().getResult(tiled.front())))
+      points = std::clamp<int64_t>(extent.getValue(), 1, points);
+  return llvm::divideCeil(points, perStep);
+}
+
 DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
     : c_(c), op_(op), b_(c.b), loc_(cu::unnamed(op.getLoc())), acc_(acc), aRing_(dyn_cast<tile::RingType>(op.getA().getType())),
       bRing_(cast<tile::RingType>(op.getB().getType())), aAddress_(c, aRing_ ? aRing_ : bRing_, loc_), bAddress_(c, bRing_, loc_) {

@@ -16,6 +16,10 @@ bool startsAfreshInFirstRound(mlir::BlockArgument acc);
 /// acc += a · b, in the private array `acc`; the wgmma unit sets one that starts afresh, also in a loop's first round.
 mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 
+/// Instructions of `perStep` points each that a dot has along K of its tile of `points`: where that tile is all there is of the one
+/// index of K, and its extent is known, those beyond the extent multiply zeros and are left out.
+int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perStep);
+
 // The wgmma unit: WgmmaToCu.cpp.
 mlir::LogicalResult lowerWgmma(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dots on mma.sync: fragments from slots, two sets of them in turns.
 #include "passes/lowerings/DotLowering.h"
+#include "passes/lowerings/DotToCu.h"
 
 using namespace mlir;
 
@@ -114,7 +115,7 @@ void DotLowering::runMma() {
   placeBytes(b, 16, 8);
   Type word = b_.getIntegerType(32, /*isSigned=*/false);
   // Two sets of fragments: those of the next step of k load while these multiply.
-  int64_t sets = k_ > kStep ? 2 : 1;
+  int64_t steps = stepsOf(c_, op_, k_, kStep), sets = steps > 1 ? 2 : 1;
   // (of one in registers all there are, 16 rows by all of k)
   a.fragments = aRing_ ? c_.allocate(sets * a.perSet(), word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
   b.fragments = c_.allocate(sets * b.perSet(), word, named("b_frag"));
@@ -126,11 +127,11 @@ void DotLowering::runMma() {
     loadFragments(b, k, set);
   };
   load(c_.index(0, loc_), c_.index(0, loc_));
-  Value step = openLoop(c_, 0, k_ / kStep, 1, "step", loc_);
+  Value step = openLoop(c_, 0, steps, 1, "step", loc_);
   Value set = arith::RemSIOp::create(b_, named("set"), step, c_.index(2, loc_));
   if (sets == 2) {
     Value next = c_.add(step, c_.index(1, loc_), named("next"));
-    Value more = arith::CmpIOp::create(b_, named("more"), arith::CmpIPredicate::slt, next, c_.index(k_ / kStep, loc_));
+    Value more = arith::CmpIOp::create(b_, named("more"), arith::CmpIPredicate::slt, next, c_.index(steps, loc_));
     auto branch = scf::IfOp::create(b_, loc_, more, false);
     OpBuilder::InsertionGuard inner(b_);
     b_.setInsertionPoint(branch.thenBlock()->getTerminator());

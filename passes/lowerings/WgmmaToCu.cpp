@@ -110,14 +110,14 @@ private:
   /// Products in order of k, so that each accumulator's next product is not its last.
   void multiply(const Side &a, const Side &b, Value laterRound, bool fresh) {
     Type element = b.type.getElementType();
-    int64_t bytes = element.getIntOrFloatBitWidth() / 8, perStep = 32 / bytes, steps = extent(op_.getB(), op_.getK()) / perStep,
-            reps = shape_.warpM / 64;
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8, perStep = 32 / bytes, points = extent(op_.getB(), op_.getK()),
+            steps = stepsOf(c_, op_, points, perStep), reps = shape_.warpM / 64;
     std::string type = wgmmaType(op_, a.ring ? a.type.getElementType() : getElementTypeOrSelf(op_.getA()), element);
     for (int64_t step = 0; step < steps; ++step)
       for (int64_t rep = 0; rep < reps; ++rep) {
         Value at = c_.index(rep * shape_.warpN / 2, loc_), columns = advanced(b, b.operand.kOffset(step * perStep));
         if (a.registers)
-          cu::WgmmaRegistersOp::create(b_, loc_, acc_, at, a.registers, c_.index((rep * steps + step) * (16 / bytes), loc_), columns,
+          cu::WgmmaRegistersOp::create(b_, loc_, acc_, at, a.registers, c_.index((rep * (points / perStep) + step) * (16 / bytes), loc_), columns,
                                        step ? Value() : laterRound, type, shape_.warpN, b.operand.transposed, fresh && step == 0);
         else
           cu::WgmmaOp::create(
