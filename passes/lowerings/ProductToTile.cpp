@@ -251,7 +251,14 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
   else
     findDataSpans(op, dims, f.walked, loc);
   Walk walk{f.walked, op.getCondition(), dims, loc, f.picked, choice, f.chunk};
+  SmallVector<AffineExpr> toLaunch = llvm::map_to_vector(dims, [&](int64_t i) { return b_.getAffineDimExpr(i); });
+  if (open_.empty()) // (rounds of a loop that statements share may have no points)
+    c_.atAllPoints.emplace();
+  if (std::optional<IntegerSet> set = c_.atAllPoints ? op.getCondition() : std::nullopt)
+    for (unsigned i : findRoundEnds(*set, dims, f, bool(c.where)))
+      c_.atAllPoints->push_back(set->getConstraint(i).replaceDims(toLaunch));
   Value out = walkRounds(walk, zero, [&](ValueRange acc) { return Values{round(acc.front())}; }).front();
+  c_.atAllPoints.reset();
   clearDataSpans();
   return out;
 }
