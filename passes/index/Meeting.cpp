@@ -8,9 +8,10 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-Meeting::Meeting(KernelOp kernel, const SizeFacts &facts) : facts_(facts) {
+Meeting::Meeting(unsigned sizes, const SizeFacts &facts) : facts_(facts) {
   points_.emplace_back(); // number 0: of the sizes alone
-  for (unsigned i = 0; i < kernel.getNumSizes(); ++i) {
+  extents_.emplace_back();
+  for (unsigned i = 0; i < sizes; ++i) {
     sizes_.push_back(variable());
     int64_t max = i < facts.max.size() ? facts.max[i] : -1;
     Form low = sizes_.back(), high{max};
@@ -21,6 +22,9 @@ Meeting::Meeting(KernelOp kernel, const SizeFacts &facts) : facts_(facts) {
     add(high, sizes_.back(), -1);
     inequalities_.push_back(high);
   }
+}
+
+Meeting::Meeting(KernelOp kernel, const SizeFacts &facts) : Meeting(kernel.getNumSizes(), facts) {
   for (Attribute a : kernel.getRequirements()) {
     IntegerSet set = cast<IntegerSetAttr>(a).getValue();
     for (auto [e, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags()))
@@ -89,22 +93,47 @@ Meeting::Form Meeting::linear(AffineExpr e, unsigned p) {
       add(high, result, -1);
       inequalities_.push_back(high);
     }
+  } else if (e.getKind() == AffineExprKind::Mul) {
+    boundProduct(result, bin.getLHS(), bin.getRHS(), p);
   }
   return known_[{e, e.isSymbolicOrConstant() ? 0 : p}] = result;
 }
 
-unsigned Meeting::addPoint(Operation *statement) {
+/// A dim of n values by a number that is one for all of them, and not negative: 0 <= x y <= (n - 1) y.
+void Meeting::boundProduct(const Form &product, AffineExpr x, AffineExpr y, unsigned p) {
+  auto dim = dyn_cast<AffineDimExpr>(x);
+  int64_t extent = dim && y.isSymbolicOrConstant() && isNonNegative(y) ? extents_[p][dim.getPosition()] : -1;
+  if (extent < 1)
+    return;
+  Form high;
+  add(high, linear(y, 0), extent - 1);
+  add(high, product, -1);
+  inequalities_.push_back(product);
+  inequalities_.push_back(high);
+}
+
+unsigned Meeting::addPoint(ArrayRef<AffineExpr> extents) {
   unsigned p = points_.size();
   points_.emplace_back();
-  for (AffineExpr extent : getExtents(statement).getResults()) {
-    Form d = variable(), below = linear(extent, 0);
-    points_[p].push_back(d);
-    inequalities_.push_back(d);
-    add(below, d, -1);
+  extents_.emplace_back();
+  for (AffineExpr extent : extents) {
+    auto number = dyn_cast_or_null<AffineConstantExpr>(extent);
+    extents_[p].push_back(number && number.getValue() < (int64_t(1) << 20) ? number.getValue() : -1);
+    points_[p].push_back(variable());
+    if (!extent)
+      continue;
+    Form below = linear(extent, 0);
+    inequalities_.push_back(points_[p].back());
+    add(below, points_[p].back(), -1);
     below[0] -= 1;
     inequalities_.push_back(below);
   }
-  if (std::optional<IntegerSet> set = getCondition(statement))
+  return p;
+}
+
+unsigned Meeting::addPoint(Operation *statement, bool inDomain) {
+  unsigned p = addPoint(getExtents(statement).getResults());
+  if (std::optional<IntegerSet> set = inDomain ? getCondition(statement) : std::nullopt)
     for (auto [e, isEquality] : llvm::zip(set->getConstraints(), set->getEqFlags()))
       (isEquality ? equalities_ : inequalities_).push_back(linear(e, p));
   return p;
@@ -119,6 +148,12 @@ void Meeting::addEqual(AffineExpr a, unsigned p, AffineExpr b, unsigned q) {
 }
 
 void Meeting::addAtLeastZero(AffineExpr e, unsigned p) { inequalities_.push_back(linear(e, p)); }
+
+bool Meeting::isNeverNegative(AffineExpr e, unsigned p) {
+  Form less{-1};
+  add(less, linear(e, p), -1);
+  return isEmptyWith(less);
+}
 
 bool Meeting::agree(unsigned p, unsigned i, unsigned q, unsigned j) const {
   Form less{-1}, more{-1}; // p_i <= q_j - 1; p_i >= q_j + 1

@@ -6,6 +6,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
+#include "passes/index/Meeting.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -118,6 +119,39 @@ static void collectCompared(Operation *op, Value condition, llvm::BitVector &dim
   }
 }
 
+/// Whether a subscript over the op's dims stays inside a dim of `size` elements at all points that the rounds of a product walk, whatever
+/// the rest of the op's condition says.
+bool BodyToTiles::staysInsideInRounds(AffineExpr subscript, AffineExpr size) {
+  if (!c_.atAllPoints)
+    return false;
+  te::Meeting points(op_->getParentOfType<te::KernelOp>(), c_.facts);
+  unsigned p = points.addPoint(op_, /*inDomain=*/false);
+  SmallVector<AffineExpr> toOp(c_.rank());
+  for (auto [d, index] : llvm::enumerate(dims_))
+    toOp[index] = b_.getAffineDimExpr(d);
+  for (AffineExpr form : *c_.atAllPoints) {
+    llvm::BitVector dims(c_.rank());
+    te::collectDims(form, dims);
+    if (llvm::all_of(dims.set_bits(), [&](unsigned i) { return bool(toOp[i]); }))
+      points.addAtLeastZero(form.replaceDims(toOp), p);
+  }
+  return points.isNeverNegative(subscript, p) && points.isNeverNegative(size - 1 - subscript, p);
+}
+
+/// Whether the indices of a read that may stick out of their extents are subscripts of their own, so that masks of these keep the read
+/// inside, and tensor copies need no masks.
+bool BodyToTiles::isKeptByOwnMasks(te::ReadOp read) {
+  AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
+  return llvm::all_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
+    std::optional<unsigned> d = te::findIndex(op_, operand.value());
+    if (!d || !c_.ragged[dims_[*d]])
+      return d.has_value();
+    return llvm::any_of(llvm::zip(map.getResults(), shape.getResults()), [&](auto at) {
+      return std::get<0>(at) == b_.getAffineDimExpr(operand.index()) && std::get<1>(at) == c_.extents.getResult(dims_[*d]);
+    });
+  });
+}
+
 /// Whether an access that is proved (or promised) to stay inside may leave its
 /// tensor at points of the tile that the op's condition excludes.
 bool BodyToTiles::leansOnCondition(te::ReadOp read) {
@@ -170,7 +204,8 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
     if (!dims[n] && !dims.anyCommon(bound) && !(dims.none() && mayBeEmpty))
       continue; // proved without the condition
     AffineExpr low = te::findExtreme(e, false, ranges), high = te::findExtreme(e, true, ranges);
-    leaves |= !low || !high || !isNatural(low) || !isNatural(size - 1 - high);
+    bool stays = low && high && isNatural(low) && isNatural(size - 1 - high);
+    leaves |= !stays && (dims[n] || !isKeptByOwnMasks(read) || !staysInsideInRounds(e, size));
   }
   return leaves;
 }

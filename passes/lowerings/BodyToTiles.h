@@ -6,6 +6,7 @@
 #include "ir/te/Te.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace kernelc {
@@ -21,6 +22,9 @@ struct LaunchContext {
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;             ///< te tensor or scalar → block argument
   llvm::DenseMap<mlir::Value, mlir::Value> results;             ///< te tensor computed in this launch → tile
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>> own; ///< te tensor in memory of the block's own → its dims there
+  te::SizeFacts facts;
+  /// In rounds of a product, which has none without a point: forms over the launch's indices that are not negative at any of its points.
+  std::optional<llvm::SmallVector<mlir::AffineExpr>> atAllPoints;
 
   int64_t rank() const { return tiles.size(); }
   /// Whether a tile with `extent` points along index `d` needs a mask there.
@@ -65,6 +69,8 @@ public:
 private:
   mlir::Value load(te::ReadOp read);
   bool leansOnCondition(te::ReadOp read);
+  bool staysInsideInRounds(mlir::AffineExpr subscript, mlir::AffineExpr size);
+  bool isKeptByOwnMasks(te::ReadOp read);
   mlir::Value elementwise(mlir::Operation *op);
   mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
 

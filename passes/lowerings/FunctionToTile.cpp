@@ -198,6 +198,7 @@ void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
 void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
   c_.tiles = l_.tiles;
   c_.extents = l_.extents;
+  c_.facts = {plan_.sizeDiv, plan_.sizeMax};
   // Roles walk tiles even where every block has only one: around a loop that carries products in
   // flight, code of one round makes ptxas serialise them (C7514), whatever is in the loop.
   Value half; // of a pair of tiles

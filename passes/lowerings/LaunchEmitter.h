@@ -251,16 +251,23 @@ private:
     Side left, right;                   ///< those of rows, and of columns
     bool oneInRegisters = false;
     mlir::RankedTensorType type;
-    int64_t chunk = 1;    ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
-    bool byParts = false; ///< each round's product is one of its own, and is added
+    int64_t chunk = 1;                 ///< rounds that share the unit's accumulators, where sums leave them; else 0 or 1
+    bool byParts = false;              ///< each round's product is one of its own, and is added
+    llvm::SmallVector<int64_t> walked; ///< k as rounds walk it, slowest first
+    size_t picked = 0;                 ///< so many of `walked` are picked by a condition on data, if there is one
   };
   /// Whether a block has one point of launch index `i`.
   bool isOfBlock(int64_t i) const { return l_.tiles[i] == 1 && llvm::is_contained(l_.grid, i); }
   /// Whether a condition on results is the same for all of a block: it walks no round where it does not hold.
   bool areDecided(std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> dims);
-  /// `where` without what loops over single points of `reduced` indices end by: constraints on one of them and on the block's indices.
-  std::optional<mlir::IntegerSet> withoutLoopEnds(std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> dims,
-                                                  llvm::ArrayRef<unsigned> reduced);
+  /// Numbers of those constraints of `where` by which the rounds of a product begin and end, so that they hold at all points of each:
+  /// constraints on one of the walked indices, of which a round has one point, and on the block's. `picks`: data say which tiles count.
+  llvm::SmallVector<unsigned> findRoundEnds(mlir::IntegerSet where, llvm::ArrayRef<int64_t> dims, const DotForm &f, bool picks);
+  /// `where` without these.
+  std::optional<mlir::IntegerSet> withoutRoundEnds(std::optional<mlir::IntegerSet> where, llvm::ArrayRef<int64_t> dims, const DotForm &f,
+                                                   bool picks);
+  /// In which order rounds walk what is summed.
+  void orderRounds(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims, DotForm &f);
   DotForm dotForm(const te::Summation &sum, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   mlir::LogicalResult emitContraction(te::ReduceOp op, const te::Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// What a sum is before the first round: nothing, or the sum of another product that it goes on from (te::goesOn).

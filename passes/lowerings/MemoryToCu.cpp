@@ -21,12 +21,12 @@ class AccessLowering {
 public:
   AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask, Location loc)
       : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets),
-        mask_(mask.begin(), mask.end()), strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)),
+        tile_(cast<RankedTensorType>(tileValue.getType()).getShape()), mask_(mask.begin(), mask.end()),
+        strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)),
         rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(tileValue.getType()).getShape();
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
     bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
-    ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, shape) : ContiguousRun{contiguousDim(c.func, base, map, shape)};
+    ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, tile_) : ContiguousRun{contiguousDim(c.func, base, map, tile_)};
     if (!layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1)
       vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim),
                                std::min<int64_t>(16 / bytes * run.perElement, layout_.reg[0].size));
@@ -172,18 +172,23 @@ public:
     OpBuilder &b = c_.b;
     Value inside;
     for (auto [d, s] : llvm::enumerate(subscripts)) {
-      if (isKeptInside(d))
+      auto [keepsLow, keepsHigh] = keptEnds(d);
+      if (keepsLow && keepsHigh)
         continue;
       Value n = c_.expand(shape_.getResult(d), {}, loc_), zero = c_.index(0, loc_), one = c_.index(1, loc_);
       Value last = arith::SubIOp::create(b, loc_, n, one);
       switch (mode) {
       case te::BoundsMode::Pad: {
-        Value low = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::sge, s, zero);
-        Value high = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, s, n);
-        inside = conjunction(inside, arith::AndIOp::create(b, loc_, low, high));
+        if (!keepsLow)
+          inside = conjunction(inside, arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::sge, s, zero));
+        if (!keepsHigh)
+          inside = conjunction(inside, arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, s, n));
         break;
       }
-      case te::BoundsMode::Edge: s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last)); break;
+      case te::BoundsMode::Edge:
+        s = keepsHigh ? s : Value(arith::MinSIOp::create(b, loc_, s, last));
+        s = keepsLow ? s : Value(arith::MaxSIOp::create(b, loc_, zero, s));
+        break;
       case te::BoundsMode::Wrap: s = floorMod(s, n); break;
       case te::BoundsMode::Reflect: {
         // Period 2 (n - 1): fold into it, then fold the second half back.
@@ -200,10 +205,11 @@ public:
   }
 
 private:
-  /// Whether subscript `d` is an index of the launch that its mask, or its being clamped, keeps inside this very dim.
-  bool isKeptInside(unsigned d) const {
-    std::optional<int64_t> i = findOwnIndex(c_.func, map_.getResult(d), shape_.getResult(d));
-    return i && (llvm::is_contained(mask_, *i) || llvm::is_contained(clamped_, *i));
+  /// Which ends of dim `d` are never left, wherever the point is that is asked for.
+  KeptEnds keptEnds(unsigned d) const {
+    SmallVector<int64_t> kept(mask_);
+    llvm::append_range(kept, clamped_);
+    return findKeptEnds(c_.func, map_, shape_, d, tile_, kept);
   }
   Value floorMod(Value x, Value y) {
     Value q = arith::FloorDivSIOp::create(c_.b, loc_, x, y);
@@ -214,6 +220,7 @@ private:
   AffineMap map_, shape_;
   Value base_;
   OperandRange offsets_;
+  ArrayRef<int64_t> tile_; ///< the shape of what is loaded or stored
   SmallVector<int64_t> mask_, clamped_;
   AffineMap strides_; ///< null: dense row-major
   Layout layout_;

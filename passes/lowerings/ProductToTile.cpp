@@ -58,24 +58,50 @@ static std::optional<IntegerSet> withoutEnds(const Summation &sum, Value factor,
   return kept.empty() ? std::nullopt : std::optional(IntegerSet::get(where->getNumDims(), where->getNumSymbols(), kept, equalities));
 }
 
-std::optional<IntegerSet> LaunchEmitter::withoutLoopEnds(std::optional<IntegerSet> where, ArrayRef<int64_t> dims,
-                                                         ArrayRef<unsigned> reduced) {
-  if (!where || !open_.empty()) // (within a loop that statements share no other one is walked)
-    return where;
-  SmallVector<unsigned> kept;
-  for (unsigned i = 0; i < where->getNumConstraints(); ++i) {
+void LaunchEmitter::orderRounds(ReduceOp op, const Contraction &c, ArrayRef<int64_t> dims, DotForm &f) {
+  f.walked = f.k;
+  auto dimOf = [&](int64_t i) { return unsigned(llvm::find(dims, i) - dims.begin()); };
+  // An index that an operand has a digit of alone (`part // 2`) comes last: the tile that it reads again has just been read.
+  std::stable_partition(f.walked.begin(), f.walked.end(), [&](int64_t i) { return !isReadByDigit(op, c, dimOf(i)); });
+  f.picked = f.walked.size();
+  if (!c.where)
+    return;
+  llvm::BitVector support = findSupport(c.where, op.getNumDims()); // what the condition picks comes first
+  auto others = std::stable_partition(f.walked.begin(), f.walked.end(), [&](int64_t i) { return support[dimOf(i)]; });
+  f.picked = std::max<size_t>(1, others - f.walked.begin());
+}
+
+SmallVector<unsigned> LaunchEmitter::findRoundEnds(IntegerSet where, ArrayRef<int64_t> dims, const DotForm &f, bool picks) {
+  SmallVector<DimRange> ranges = llvm::map_to_vector(dims, [&](int64_t i) { return tileRange(i); });
+  SmallVector<unsigned> ends;
+  for (unsigned i = 0; i < where.getNumConstraints(); ++i) {
     llvm::BitVector own(dims.size());
-    collectDims(where->getConstraint(i), own);
+    collectDims(where.getConstraint(i), own);
     std::optional<unsigned> walked;
-    bool isEnd = !where->isEq(i);
+    bool isEnd = !where.isEq(i);
     for (unsigned d : own.set_bits()) {
-      bool isWalked = llvm::is_contained(reduced, d);
-      isEnd &= isWalked ? l_.tiles[dims[d]] == 1 && !walked : isOfBlock(dims[d]);
+      bool isWalked = llvm::is_contained(f.walked, dims[d]);
+      // (Where data pick tiles, the slowest index alone begins and ends by the domain.)
+      isEnd &= isWalked ? l_.tiles[dims[d]] == 1 && !walked && (!picks || dims[d] == f.walked.front()) : isOfBlock(dims[d]);
       walked = isWalked ? d : walked;
     }
-    if (!isEnd || !walked || !linearCoefficient(where->getConstraint(i), *walked))
-      kept.push_back(i);
+    if (!isEnd || !walked || !linearCoefficient(where.getConstraint(i), *walked))
+      continue;
+    IndexBounds bounds = findBounds(select(where, i), *walked, ranges); // what findSpan makes of it
+    if (!bounds.lowers.empty() || !bounds.uppers.empty())
+      ends.push_back(i);
   }
+  return ends;
+}
+
+std::optional<IntegerSet> LaunchEmitter::withoutRoundEnds(std::optional<IntegerSet> where, ArrayRef<int64_t> dims, const DotForm &f,
+                                                          bool picks) {
+  if (!where || !open_.empty()) // (within a loop that statements share no other one is walked)
+    return where;
+  SmallVector<unsigned> ends = findRoundEnds(*where, dims, f, picks), kept;
+  for (unsigned i = 0; i < where->getNumConstraints(); ++i)
+    if (!llvm::is_contained(ends, i))
+      kept.push_back(i);
   return kept.empty() ? std::nullopt : std::optional(select(*where, kept));
 }
 
@@ -96,8 +122,10 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
   // What tensor copies bring as it stands is masked in its slot, also where it passes through registers on its way.
   f.right.inSlot = l_.unit == Unit::Wgmma && l_.producerWarps;
   f.left.inSlot = f.right.inSlot && (!f.oneInRegisters || isa<FloatTF32Type>(form->type));
+  if (auto reduce = dyn_cast<ReduceOp>(sum.op))
+    orderRounds(reduce, c, dims, f);
   for (DotForm::Side *side : {&f.left, &f.right}) {
-    side->where = withoutLoopEnds(side->where, dims, c.k);
+    side->where = withoutRoundEnds(side->where, dims, f, bool(c.where));
     if (side->inSlot)
       side->where = withoutEnds(sum, side->factor, side->where);
   }
@@ -218,20 +246,19 @@ Value LaunchEmitter::sumOverRounds(ReduceOp op, const Contraction &c, const DotF
     return holds;
   };
   llvm::function_ref<Value()> choice = nullptr;
-  SmallVector<int64_t> walked(f.k); // what the condition picks first
-  // An index that an operand has a digit of alone (`part // 2`) comes last: the tile that it reads again has just been read.
-  std::stable_partition(walked.begin(), walked.end(), [&](int64_t i) { return !isReadByDigit(op, c, llvm::find(dims, i) - dims.begin()); });
-  size_t picked = walked.size();
-  if (c.where) {
+  if (c.where)
     choice = where;
-    llvm::BitVector support = findSupport(c.where, op.getNumDims());
-    auto isPicked = [&](int64_t i) { return support[llvm::find(dims, i) - dims.begin()]; };
-    picked = std::max<size_t>(1, std::stable_partition(walked.begin(), walked.end(), isPicked) - walked.begin());
-  } else {
-    findDataSpans(op, dims, walked, loc);
-  }
-  Walk walk{walked, op.getCondition(), dims, loc, picked, choice, f.chunk};
+  else
+    findDataSpans(op, dims, f.walked, loc);
+  Walk walk{f.walked, op.getCondition(), dims, loc, f.picked, choice, f.chunk};
+  SmallVector<AffineExpr> toLaunch = llvm::map_to_vector(dims, [&](int64_t i) { return b_.getAffineDimExpr(i); });
+  if (open_.empty()) // (rounds of a loop that statements share may have no points)
+    c_.atAllPoints.emplace();
+  if (std::optional<IntegerSet> set = c_.atAllPoints ? op.getCondition() : std::nullopt)
+    for (unsigned i : findRoundEnds(*set, dims, f, bool(c.where)))
+      c_.atAllPoints->push_back(set->getConstraint(i).replaceDims(toLaunch));
   Value out = walkRounds(walk, zero, [&](ValueRange acc) { return Values{round(acc.front())}; }).front();
+  c_.atAllPoints.reset();
   clearDataSpans();
   return out;
 }

@@ -133,13 +133,6 @@ private:
     });
   }
 
-  /// Whether a subscript is an index of the launch that its mask keeps inside, or that has whole tiles.
-  bool isKeptInside(AffineExpr subscript, AffineExpr end) {
-    std::optional<int64_t> d = findOwnIndex(c_.func, subscript, end);
-    te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
-    return d && (llvm::is_contained(op_.getMask(), *d) || te::knownDivisor(end, facts) % shape_[*d] == 0);
-  }
-
   /// x + y of what may be nothing.
   Value sum(Value x, Value y, StringRef name) {
     Value v = c_.add(x, y, c_.named(name, loc_));
@@ -185,13 +178,18 @@ private:
     };
     for (int64_t d : op_.getMask())
       require(arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_));
-    for (auto [e, n] : llvm::zip(op_.getMap().getResults(), tensorShape.getResults()))
-      if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, n)) {
-        Value s = c_.expand(e, coords, loc_, /*computed=*/true);
-        if (!te::isNonNegative(e))
-          require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
-        require(arith::CmpIPredicate::slt, s, c_.expand(n, {}, loc_));
-      }
+    if (op_.getBounds() != te::BoundsMode::Pad)
+      return valid;
+    for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
+      auto [keepsLow, keepsHigh] = findKeptEnds(c_.func, op_.getMap(), tensorShape, r, shape_, op_.getMask());
+      if (keepsLow && keepsHigh)
+        continue;
+      Value s = c_.expand(e, coords, loc_, /*computed=*/true);
+      if (!keepsLow)
+        require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+      if (!keepsHigh)
+        require(arith::CmpIPredicate::slt, s, c_.expand(tensorShape.getResult(r), {}, loc_));
+    }
     return valid;
   }
 

@@ -59,6 +59,10 @@ public:
   }
 
 private:
+  /// Those of an index of which each block has its own number; of others null.
+  struct Points {
+    Value number, begin; ///< begin: null where that is 0
+  };
   bool walksOthers() const { return w_.picked < w_.k.size(); }
   bool isPositive(AffineExpr e) const { return knownPositive(e, facts_); }
   Location named(int64_t index, StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), w_.loc); }
@@ -94,15 +98,18 @@ private:
     return isPositive(extent) ? begin : Value(arith::MaxSIOp::create(b_, at, begin, constant(0)));
   }
 
-  /// The points of the n-th index, where each block has its own number of them.
-  Value findPoints(size_t n) {
+  /// The points of the n-th index, where each block has its own number of them, and the first one, if that is not 0.
+  Points findPoints(size_t n) {
     int64_t index = w_.k[n];
-    if (!w_.set || w_.where || l_.tiles[index] != 1)
+    if (!(w_.set || e_.dataSpans_.contains(index)) || w_.where || l_.tiles[index] != 1)
       return {};
     auto [from, to] = e_.findSpan(w_.set, w_.dims, index, w_.k, w_.loc);
-    if (!matchPattern(from, m_Zero()) || isExtent(to))
+    bool fromZero = matchPattern(from, m_Zero());
+    if (fromZero && isExtent(to))
       return {};
-    return arith::MaxSIOp::create(b_, namedPlainly(index, "_points"), to, constant(0));
+    Location at = namedPlainly(index, "_points");
+    Value number = fromZero ? to : arith::SubIOp::create(b_, at, to, from);
+    return {arith::MaxSIOp::create(b_, at, number, constant(0)), fromZero ? Value() : from};
   }
 
   /// How many tiles the picked indices have.
@@ -121,7 +128,7 @@ private:
     }
     AffineExpr total = length.ceilDiv(l_.tiles[w_.k.front()]);
     for (size_t n = 1; n < w_.picked; ++n)
-      if (!(ended_[n] = findPoints(n)))
+      if (!(ended_[n] = findPoints(n)).number)
         total = total * counts_[n];
     bool isOften = false; // as often as the least that is asked for, in each tile
     if (auto own = end && span.size() == 1 ? end.getDefiningOp<tile::ApplyOp>() : tile::ApplyOp()) { // one form, for those who look into it
@@ -132,9 +139,9 @@ private:
     }
     Location counted = namedPlainly(last_, "_tiles");
     tileCount_ = apply(total, span, counted);
-    for (Value points : ended_)
-      if (points) {
-        tileCount_ = arith::MulIOp::create(b_, counted, tileCount_, points);
+    for (const Points &points : ended_)
+      if (points.number) {
+        tileCount_ = arith::MulIOp::create(b_, counted, tileCount_, points.number);
         isOften = false;
       }
     bool mayBeFewer = !span.empty() || (w_.least && !isPositive(total));
@@ -158,10 +165,10 @@ private:
     for (size_t i = to; i-- > from;) {
       SmallVector<Value> operands{tileNumber};
       AffineExpr number = i == from ? left : left % counts_[i];
-      if (i != from && ended_[i]) {
+      if (i != from && ended_[i].number) {
         Location plain = cu::unnamed(w_.loc);
         Value slower = apply(left, tileNumber, plain); // (of no points nothing is walked)
-        Value points = arith::MaxSIOp::create(b_, namedPlainly(w_.k[i], "_walked"), ended_[i], constant(1));
+        Value points = arith::MaxSIOp::create(b_, namedPlainly(w_.k[i], "_walked"), ended_[i].number, constant(1));
         operands[0] = arith::RemSIOp::create(b_, plain, slower, points);
         tileNumber = arith::DivSIOp::create(b_, NameLoc::get(b_.getStringAttr("rest"), plain), slower, points);
         left = number = b_.getAffineDimExpr(0);
@@ -173,9 +180,9 @@ private:
         operands.push_back(tileCount_);
       }
       AffineExpr offset = number * l_.tiles[w_.k[i]];
-      if (i == 0 && begin_) {
+      if (Value begin = i == 0 ? begin_ : ended_[i].begin) {
         offset = b_.getAffineDimExpr(operands.size()) + offset;
-        operands.push_back(begin_);
+        operands.push_back(begin);
       }
       Value at = apply(offset, operands, named(w_.k[i], "0"));
       int64_t extent = knownMax(l_.extents.getResult(w_.k[i]), facts_);
@@ -247,7 +254,7 @@ private:
   SizeFacts facts_;
   SmallVector<AffineExpr> counts_; ///< tiles of each index
   AffineExpr perPick_;             ///< of all indices that are not picked
-  SmallVector<Value> ended_;       ///< the points of an index, where each block has its own number of them
+  SmallVector<Points> ended_;      ///< of each index but the slowest
   Value begin_;                    ///< of the slowest index, where that is not zero
   Value tileCount_;
 };

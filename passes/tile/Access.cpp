@@ -2,6 +2,7 @@
 #include "passes/tile/Access.h"
 
 #include "passes/index/Affine.h"
+#include "passes/index/Meeting.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -145,6 +146,28 @@ std::optional<int64_t> findOwnIndex(tile::FuncOp func, AffineExpr subscript, Aff
   auto index = dyn_cast<AffineDimExpr>(subscript);
   bool isOwn = index && index.getPosition() < func.getRank() && func.getExtent(index.getPosition()) == end;
   return isOwn ? std::optional<int64_t>(index.getPosition()) : std::nullopt;
+}
+
+bool hasWholeTiles(tile::FuncOp func, int64_t d, int64_t points) {
+  bool mayBeBeyond = func.getCluster() > 1 && int64_t(func.getClusterIndex()) == d; // the last cluster's blocks all run
+  return !mayBeBeyond && te::knownDivisor(func.getExtent(d), {func.getSizeDiv(), func.getSizeMax()}) % points == 0;
+}
+
+KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsigned r, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept) {
+  te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
+  te::Meeting points(unsigned(func.getSizes().size()), facts);
+  SmallVector<AffineExpr> extents(map.getNumDims()); // (what data say is any number)
+  for (auto [d, n] : llvm::enumerate(shape)) {
+    AffineExpr extent = func.getExtent(d);
+    bool isKept = llvm::is_contained(kept, int64_t(d)), isWalked = func.getTiles()[d] == 1 && map.isFunctionOfDim(d);
+    if (isKept || isWalked || llvm::is_contained(func.getGridDims(), int64_t(d)) || te::knownPositive(extent, facts))
+      extents[d] = extent + (isKept || hasWholeTiles(func, d, n) ? 0 : n - 1);
+  }
+  unsigned p = points.addPoint(extents);
+  for (unsigned d = 0; d < shape.size(); ++d)
+    points.addAtLeastZero(getAffineDimExpr(d, func.getContext()), p);
+  AffineExpr subscript = map.getResult(r);
+  return {points.isNeverNegative(subscript, p), points.isNeverNegative(tensor.getResult(r) - 1 - subscript, p)};
 }
 
 int64_t copiedVector(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged, int64_t limit) {

@@ -44,6 +44,16 @@ int64_t provableVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map,
 /// The launch's index that a subscript is by itself, where it ends with the tensor's dim: what keeps the index inside its extent keeps
 /// the access inside. Nothing for other subscripts.
 std::optional<int64_t> findOwnIndex(tile::FuncOp func, mlir::AffineExpr subscript, mlir::AffineExpr end);
+/// Whether each block has a whole tile of `points` along launch index `d`: its points are inside the extent by themselves.
+bool hasWholeTiles(tile::FuncOp func, int64_t d, int64_t points);
+/// Which ends of dim `r` of `tensor` the subscripts of a tile of `shape` cannot leave, by the extents of the launch's indices alone: those
+/// in `kept` are inside theirs, as are whole tiles. (An index off the grid may have no point; only if its tiles are of one is there a loop
+/// that is not walked then.)
+struct KeptEnds {
+  bool low, high;
+};
+KeptEnds findKeptEnds(tile::FuncOp func, mlir::AffineMap map, mlir::AffineMap tensor, unsigned r, llvm::ArrayRef<int64_t> shape,
+                      llvm::ArrayRef<int64_t> kept);
 /// Elements along `dim` that one asynchronous copy may bring: as provableVector; one where zeros stand outside and a vector might straddle
 /// the tensor's end, which the copy checks for its first element alone.
 int64_t copiedVector(tile::FuncOp func, mlir::Value base, mlir::AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged,

@@ -36,6 +36,8 @@ llvm::BitVector findSeparate(FuncOp func) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       for (int64_t d : reduce.getDims())
         separate.reset(unsigned(d));
+    if (auto scan = dyn_cast<ScanOp>(op))
+      separate.reset(unsigned(scan.getDim()));
     if (auto store = dyn_cast<StoreOp>(op))
       for (auto [d, points] : llvm::enumerate(store.getValue().getType().getShape()))
         if (points > 1 && !llvm::is_contained(store.getMask(), int64_t(d)))
@@ -58,11 +60,20 @@ int64_t placesOf(FuncOp func, LoadOp load, int64_t d) {
                                                       std::min<int64_t>(16 / bytes * run.perElement, layout.reg[0].size)));
 }
 
+/// Whether the load's bounds form keeps each subscript inside the tensor, wherever its point is, and has the points beyond an extent read
+/// next to nothing (`wrap` and `reflect` divide, and read elements all over).
+bool isKeptInside(LoadOp load) { return llvm::is_contained({te::BoundsMode::Pad, te::BoundsMode::Edge}, load.getBounds()); }
+
+/// Whether the mask of index `d` spares the bounds form a question: it keeps a subscript, that index, inside by itself.
+bool sparesBounds(FuncOp func, LoadOp load, int64_t d) {
+  AffineMap shape = shapeOfBase(func, load.getBase());
+  return llvm::any_of(llvm::zip(load.getMap().getResults(), shape.getResults()),
+                      [&](auto at) { return findOwnIndex(func, std::get<0>(at), std::get<1>(at)) == d; });
+}
+
 struct TileClampLoadsPass : impl::TileClampLoadsBase<TileClampLoadsPass> {
   void runOnOperation() override {
     FuncOp func = getOperation();
-    if (!func.getClamp())
-      return;
     if (func.walk([](LoadOp load) {
               if (isa_and_nonnull<LayoutAttr>(load.getResult().getType().getEncoding()))
                 return WalkResult::advance();
@@ -75,12 +86,14 @@ struct TileClampLoadsPass : impl::TileClampLoadsBase<TileClampLoadsPass> {
     llvm::DenseSet<int64_t> written; // another block may be writing what lies inside
     func.walk([&](StoreOp store) { written.insert(func.getSources()[cast<BlockArgument>(store.getBase()).getArgNumber()]); });
     func.walk([&](LoadOp load) {
-      bool inside = llvm::is_contained({te::BoundsMode::InBounds, te::BoundsMode::Assume}, load.getBounds());
-      if (!load->getParentOfType<scf::ForOp>() || !inside || !load.getIndexTiles().empty() ||
-          written.contains(func.getSources()[cast<BlockArgument>(load.getBase()).getArgNumber()]))
+      if (written.contains(func.getSources()[cast<BlockArgument>(load.getBase()).getArgNumber()]))
         return;
-      load.setClamp(llvm::filter_to_vector(
-          load.getMask(), [&](int64_t d) { return separate.test(unsigned(d)) && placesOf(func, load, d) <= int64_t(func.getClamp()); }));
+      if (isKeptInside(load))
+        load.setMask(
+            llvm::filter_to_vector(load.getMask(), [&](int64_t d) { return !separate.test(unsigned(d)) || sparesBounds(func, load, d); }));
+      else if (func.getClamp() && load->getParentOfType<scf::ForOp>() && load.getIndexTiles().empty())
+        load.setClamp(llvm::filter_to_vector(
+            load.getMask(), [&](int64_t d) { return separate.test(unsigned(d)) && placesOf(func, load, d) <= int64_t(func.getClamp()); }));
     });
   }
 };

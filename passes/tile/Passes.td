@@ -278,12 +278,14 @@ def TileClampLoads : Pass<"tile-clamp-loads", "::kernelc::tile::FuncOp"> {
     of its own, where one address and a constant were enough; so a thread may have at most `clamp` of them
     (vectors of them).
 
+    Where a load's bounds form (`pad`, `edge`) keeps its subscripts inside wherever the point is, such an index leaves the mask: a search
+    asks whether its place is inside, and not whether its point is one, too. It stays where it spares the form a question.
+
     *Runs after `tile-layouts`, because* layouts say how many points a thread has; behind
     `tile-peel-rounds`, which drops the masks along the loop's own index.
 
-    Left alone: functions without `clamp`; functions with products on units, rings or searches; loads
-    outside loops, of tensors that the launch writes, through subscripts that are no plain indices, or with
-    bounds forms. Numeric effect: none.
+    Left alone: functions with products on units, rings or searches; loads of tensors that the launch writes; without a bounds form,
+    functions without `clamp`, loads outside loops or through subscripts that are no plain indices. Numeric effect: none.
   }];
 }
 

@@ -12,7 +12,7 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
 #line 4 "layernorm.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__restrict__ x,
-    const float *__restrict__ gain, const float *__restrict__ bias, float *__restrict__ y, const int M, const int N) {
+    const float *__restrict__ gain, const float *__restrict__ bias, float *__restrict__ y, const int N) {
   const int block = (int)blockIdx.x;
   // Walk j in tiles.
   alignas(16) float sum_j_partial[4];

@@ -22,7 +22,7 @@ static __device__ __forceinline__ float kc_infinity() { return __int_as_float(0x
 // schedule: tile i 1; tile j 4096; warps 4; unit simt
 #line 2 "softmax.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *__restrict__ x, float *__restrict__ y,
-    const int M, const int N) {
+    const int N) {
   const int block = (int)blockIdx.x;
   // Walk j in tiles.
   alignas(16) float max_j_partial[4];
