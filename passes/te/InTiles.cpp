@@ -26,8 +26,8 @@ public:
 
   struct Site {
     ReduceOp op;
-    SmallVector<std::pair<unsigned, int64_t>> dims; ///< reduced, ascending, and points of a tile; 0: a part for each point
-    unsigned rank;                                  ///< of the product's results
+    SmallVector<PartDim> dims;
+    unsigned rank; ///< of the product's results
   };
   StringRef name() const { return "te-reduce-in-tiles"; }
 
@@ -36,33 +36,26 @@ public:
     if (r == tiled_.reductions.end())
       return std::optional<Site>();
     Site site{r->op, {}, unsigned(r->places.size())};
-    for (auto [d, place] : llvm::enumerate(r->places))
-      if (place >= site.op.getNumParallel() && (tiled_.radix[d] || !llvm::is_contained(tiled_.inTile, d)))
-        site.dims.push_back({place, tiled_.radix[d]});
-    llvm::sort(site.dims);
+    for (auto [d, place] : llvm::enumerate(r->places)) {
+      if (place < site.op.getNumParallel() || (!tiled_.radix[d] && llvm::is_contained(tiled_.inTile, d)))
+        continue;
+      site.dims.push_back({place});
+      if (tiled_.radix[d])
+        site.dims.back().digits = digitsOfTiles(site.op.getExtents().getResult(place), tiled_.radix[d], facts_);
+    }
+    llvm::sort(site.dims, [](const PartDim &a, const PartDim &b) { return a.dim < b.dim; });
     return site.dims.empty() ? std::nullopt : std::optional(site);
   }
 
   RewriteSketch sketch(const Site &site) const {
     RewriteSketch s;
-    StatementSketch own = s.sketchOf(site.op);
-    SmallVector<unsigned> outer = placesOf(site);
-    for (auto [d, dim] : llvm::zip(outer, site.dims))
-      if (dim.second)
-        own.extents = splitExtents(own.extents, d, digitsOfTiles(own.extents.getResult(d), dim.second, facts_));
-    s.drop(site.op);
-    sketchParts(s, own, outer, 0);
+    sketchParts(s, site.op, site.dims, 0);
     return s;
   }
 
   void apply(const Site &site) {
-    ReduceOp r = site.op;
-    SmallVector<Operation *> readers(r->getUsers());
-    SmallVector<unsigned> outer = placesOf(site);
-    for (auto [d, dim] : llvm::zip(outer, site.dims))
-      if (dim.second)
-        r = splitReducedDim(r, d, digitsOfTiles(r.getExtents().getResult(d), dim.second, facts_));
-    reduceByParts(r, outer, 0).setInTile(true);
+    SmallVector<Operation *> readers(ReduceOp(site.op)->getUsers());
+    reduceByParts(site.op, site.dims, 0).setInTile(true);
     // The blocks that merge the parts are not to walk further indices for what needs the whole.
     for (Operation *read : readers)
       if (auto compute = dyn_cast<ComputeOp>(read->getParentOp());
@@ -71,17 +64,6 @@ public:
   }
 
 private:
-  /// Of the parts' indices, once all are cut.
-  static SmallVector<unsigned> placesOf(const Site &site) {
-    SmallVector<unsigned> outer;
-    unsigned more = 0; // dims that those before it have become
-    for (auto [place, tile] : site.dims) {
-      outer.push_back(place + more);
-      more += tile != 0;
-    }
-    return outer;
-  }
-
   const TiledProduct &tiled_;
   const SizeFacts &facts_;
 };

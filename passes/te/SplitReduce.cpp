@@ -73,7 +73,7 @@ public:
     else if (site.rows)
       sketchSplitRows(s, reduce, *site.rows, facts_);
     else if (isPlainReduction(site.op))
-      sketchSplit(s, reduce, site.parts);
+      sketchParts(s, reduce, dimsOf(reduce, site.parts), placeOf(reduce), site.parts.added);
     else if (auto fold = dyn_cast<FoldOp>(site.op))
       sketchSplitFold(s, fold, site.parts.chunk, site.parts.lastIsShorter);
     else if (!reduce || isConvertible(reduce))
@@ -126,42 +126,34 @@ private:
           setBehindParts(compute);
   }
 
-  /// The summed dims that parts are points of, among those of `r` with the next one cut, and the place of the parts among the results.
-  /// Parts of a product are a batch: rows and columns stay the fastest, as do results that a block has side by side.
-  std::pair<SmallVector<unsigned>, unsigned> placesOf(ReduceOp r, const ReductionParts &parts) const {
-    unsigned parallel = r.getNumParallel(), kept = parallel + parts.whole;
-    bool first = findGeneralContraction(r) || findColumn(r, facts_);
-    return {llvm::to_vector(llvm::seq(parallel, kept + (parts.chunk ? 1 : 0))), first ? 0 : parallel};
-  }
-  /// Of the index that is cut. The last part may be shorter: f of a product is zero beyond K, of other reductions k' ends before.
-  static Digits digitsOf(ReduceOp r, const ReductionParts &parts) {
-    Digits digits = digitsOfParts(r.getExtents().getResult(r.getNumParallel() + parts.whole), parts.chunk, parts.lastIsShorter);
-    digits.endsEarly &= !findGeneralContraction(r);
-    return digits;
-  }
-
-  /// ⊕_{w, k < K} f(p, w, k)  =  ⊕_{w, q < K/C} ⊕_{k' < C} f(p, w, q·C + k'), with or without w, q.
-  void split(ReduceOp r, const ReductionParts &parts) {
-    auto [outer, at] = placesOf(r, parts);
+  /// The summed dims that parts are points of. The last part may be shorter: f of a product is zero beyond K, of other reductions k' ends
+  /// before.
+  static SmallVector<PartDim> dimsOf(ReduceOp r, const ReductionParts &parts) {
+    unsigned next = r.getNumParallel() + parts.whole;
+    SmallVector<PartDim> dims;
+    for (unsigned d = r.getNumParallel(); d < next; ++d)
+      dims.push_back({d});
     if (parts.chunk) {
-      Digits digits = digitsOf(r, parts);
-      if (std::optional<Contraction> product = findGeneralContraction(r); product && parts.lastIsShorter)
-        padFactors(*product);
-      r = splitReducedDim(r, r.getNumParallel() + parts.whole, digits);
+      Digits digits = digitsOfParts(r.getExtents().getResult(next), parts.chunk, parts.lastIsShorter);
+      digits.endsEarly &= !findGeneralContraction(r);
+      dims.push_back({next, digits});
     }
+    return dims;
+  }
+  /// The place of the parts among the results. Parts of a product are a batch: rows and columns stay the fastest, as do results that a
+  /// block has side by side.
+  unsigned placeOf(ReduceOp r) const { return findGeneralContraction(r) || findColumn(r, facts_) ? 0 : r.getNumParallel(); }
+
+  void split(ReduceOp r, const ReductionParts &parts) {
+    SmallVector<PartDim> dims = dimsOf(r, parts);
+    unsigned at = placeOf(r);
+    if (std::optional<Contraction> product = findGeneralContraction(r); product && parts.chunk && parts.lastIsShorter)
+      padFactors(*product);
     adds_ |= parts.added;
     if (parts.added)
-      addParts(r, outer, at);
+      addParts(r, dims, at);
     else
-      reduceByParts(r, outer, at);
-  }
-  void sketchSplit(RewriteSketch &sketch, ReduceOp r, const ReductionParts &parts) const {
-    auto [outer, at] = placesOf(r, parts);
-    StatementSketch own = sketch.sketchOf(r);
-    if (parts.chunk)
-      own.extents = splitExtents(own.extents, own.parallel + parts.whole, digitsOf(r, parts));
-    sketch.drop(r);
-    sketchParts(sketch, own, outer, at, parts.added);
+      reduceByParts(r, dims, at);
   }
 
   KernelOp kernel_;
