@@ -49,10 +49,13 @@ OpFoldResult ElementOp::fold(FoldAdaptor adaptor) {
   return constant ? constant.getSplatValue<Attribute>() : OpFoldResult();
 }
 
-/// (What repeats a constant, and a slice of all there is, change which elementwise code is one loop over registers: that has to be timed.)
-OpFoldResult BroadcastOp::fold(FoldAdaptor) { return getInput().getType() == getType() ? getInput() : Value(); }
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  return getInput().getType() == getType() ? getInput() : repeat(adaptor.getInput(), getType());
+}
 
-OpFoldResult SliceOp::fold(FoldAdaptor adaptor) { return repeat(adaptor.getInput(), getType()); }
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  return getInput().getType() == getType() ? getInput() : repeat(adaptor.getInput(), getType());
+}
 
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   return getInput().getType() == getType() ? getInput() : repeat(adaptor.getInput(), getType());
@@ -71,10 +74,7 @@ LogicalResult RingMaskOp::canonicalize(RingMaskOp op, PatternRewriter &rewriter)
 LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter &rewriter) {
   SplatElementsAttr splat;
   bool keepsNan = op.getKind() == te::Combiner::Sum || op.getKind() == te::Combiner::Max || op.getKind() == te::Combiner::Min;
-  if (!keepsNan)
-    return failure();
-  auto spread = op.getInputs()[0].getDefiningOp<BroadcastOp>();
-  if (!matchPattern(spread ? spread.getInput() : op.getInputs()[0], m_Constant(&splat)))
+  if (!keepsNan || !matchPattern(op.getInputs()[0], m_Constant(&splat)))
     return failure();
   auto element = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>());
   if (!element || !element.getValue().isNaN())

@@ -395,13 +395,30 @@ static void lowerSlotStore(ThreadCode &c, tile::RingLoadOp load, tile::StoreOp o
   });
 }
 
+/// Whether a tile that has no registers is the same at all points.
+static bool isAlikeEverywhere(Value tile) { return isa_and_nonnull<arith::ConstantOp, tile::SplatOp>(tile.getDefiningOp()); }
+
+/// The registers of what is stored. What is the same at all points has an array of its own where vectors of it leave.
+static RegTile registersOf(ThreadCode &c, Value tile, const AccessLowering &access, Location loc) {
+  if (access.vector() == 1 || !isAlikeEverywhere(tile))
+    return c.tiles.lookup(tile);
+  RegTile value{access.layout(),
+                c.allocate(access.layout().numRegisters(), cast<RankedTensorType>(tile.getType()).getElementType(), tile.getLoc())};
+  OpenDigits open;
+  c.overDigits(value.layout.reg, loc, open, [&] {
+    memref::StoreOp::create(c.b, loc, c.element(tile, open, loc), value.array, c.registerIndex(value.layout, open, loc));
+  });
+  return value;
+}
+
 void lowerStore(ThreadCode &c, tile::StoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
-  // What has no registers is made element by element.
-  if (op.getCondition() || isRematerialized(op.getValue().getDefiningOp()) || (!op.getClip().empty() && !access.straddlesNoBorder()))
+  // What has no registers, and is not the same at all points, is made element by element.
+  bool isMade = isRematerialized(op.getValue().getDefiningOp()) && !isAlikeEverywhere(op.getValue());
+  if (op.getCondition() || isMade || (!op.getClip().empty() && !access.straddlesNoBorder()))
     access.scalarOnly();
-  RegTile value = c.tiles.lookup(op.getValue());
+  RegTile value = registersOf(c, op.getValue(), access, loc);
   Value first = c.isFirstReplica(access.layout(), loc);
   // An update in place: replicas have read what the first of them now writes.
   if (first && llvm::any_of(op.getBase().getUsers(), llvm::IsaPred<tile::LoadOp>))
@@ -424,13 +441,15 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
 /// is the same of all of them.
 static bool addsVectors(ThreadCode &c, tile::ScatterOp op, const AccessLowering &access) {
   RegTile value = c.tiles.lookup(op.getValue());
+  bool hasRegisters = isAlikeEverywhere(op.getValue()) || (value.array && !value.first);
   auto isAlike = [&](Value tile) {
     auto broadcast = tile.getDefiningOp<tile::BroadcastOp>();
-    return broadcast && cast<RankedTensorType>(broadcast.getInput().getType()).getDimSize(access.run().dim) == 1;
+    return isAlikeEverywhere(tile) ||
+           (broadcast && cast<RankedTensorType>(broadcast.getInput().getType()).getDimSize(access.run().dim) == 1);
   };
   return c.hasVectorAdds && access.vector() > 1 && op.getKind() == te::Combiner::Sum && op.getValue().getType().getElementType().isF32() &&
-         value.array && !value.first && !c.tallies.lookup(op.getBase()) && access.straddlesNoBorder() &&
-         llvm::all_of(op.getIndexTiles(), isAlike) && (!op.getCondition() || isAlike(op.getCondition()));
+         hasRegisters && !c.tallies.lookup(op.getBase()) && access.straddlesNoBorder() && llvm::all_of(op.getIndexTiles(), isAlike) &&
+         (!op.getCondition() || isAlike(op.getCondition()));
 }
 
 void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
@@ -438,6 +457,7 @@ void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
   if (!addsVectors(c, op, access))
     access.scalarOnly();
+  RegTile value = registersOf(c, op.getValue(), access, loc);
   guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {
       SmallVector<Value> coords = access.coordinates(open);
@@ -451,8 +471,7 @@ void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
         Value within = op.getGuarded() ? access.applyBounds(te::BoundsMode::Pad, subscripts) : Value();
         guarded(c.b, loc, within, [&] {
           if (access.vector() > 1) {
-            cu::AddVectorOp::create(c.b, loc, c.tiles.lookup(op.getValue()).array, r, access.base(), access.address(subscripts),
-                                    access.vector());
+            cu::AddVectorOp::create(c.b, loc, value.array, r, access.base(), access.address(subscripts), access.vector());
             return;
           }
           Value v = c.element(op.getValue(), open, loc);

@@ -13,6 +13,7 @@
 #include "passes/analysis/UnitOperands.h"
 #include "passes/plan/Siblings.h"
 #include "passes/plan/Sketch.h"
+#include "passes/plan/TensorBytes.h"
 #include "support/TargetCosts.h"
 #include "support/TargetRates.h"
 #include "llvm/ADT/StringExtras.h"
@@ -147,19 +148,15 @@ private:
 
   void reckonTraffic(Operation *op) {
     auto add = [&](const Transfer &t) {
-      double all = 1, own = 1, width = std::max(8u, t.element.getIntOrFloatBitWidth()) / 8.0;
+      double all = 1, own = 1, width = bytesOfElement(t.element);
       llvm::SmallDenseSet<int64_t> seen;
       for (int64_t i : t.indices)
         if (seen.insert(i).second) {
           all *= extent(i);
           own *= std::min(ofBlock(i), extent(i));
         }
-      double elements = 1; // of the tensor: memory gives each once, wherever windows overlap
-      for (AffineExpr e : getTensorShape(t.tensor).getResults()) {
-        int64_t most = knownMax(e, likely_);
-        elements *= most < 0 ? std::numeric_limits<double>::infinity() : double(most);
-      }
-      bytes_ += std::min(all, elements) * width;
+      // Memory gives each element of the tensor once, wherever windows overlap.
+      bytes_ += std::min(all, elementsOf(t.tensor, likely_, std::numeric_limits<double>::infinity())) * width;
       traffic_ += own * width * time_.blocks;
     };
     for (const Transfer &t : sketch_.loads) {
@@ -243,12 +240,8 @@ std::string compareStatistics(KernelOp kernel, const KernelPlan &plan, size_t la
   double all = 1; // rows that the statistics are of
   for (int64_t g : own.grid)
     all *= std::max<int64_t>(1, knownMax(own.extents.getResult(g), facts));
-  for (const Transfer &t : sketchLaunch(kernel, own, placeTensors(kernel).source).loads) {
-    double elements = std::max(8u, t.element.getIntOrFloatBitWidth()) / 8.0;
-    for (AffineExpr e : getTensorShape(t.tensor).getResults())
-      elements *= std::max<int64_t>(1, knownMax(e, facts));
-    bytes = std::max(bytes, elements);
-  }
+  for (const Transfer &t : sketchLaunch(kernel, own, placeTensors(kernel).source).loads)
+    bytes = std::max(bytes, bytesOfElement(t.element) * elementsOf(t.tensor, facts, 1));
   double longer = together->waves * std::min(rows, all) * bytes / all / (rates->l2 / target->smCount);
   return llvm::formatv("; launch '{0}' takes {1:f1} us by the model, and would the blocks of '{2}' read their rows once more for it before "
                        "they multiply, {3:f1} us",

@@ -253,6 +253,47 @@ FailureOr<KnownTarget> getKnownTarget(KernelOp kernel, StringRef name, ArrayRef<
   return KnownTarget{*found, llvm::to_vector(div), llvm::to_vector(max), expectedSizes(max, like)};
 }
 
+/// A launch as its record says; what it says of the kernel is not checked yet.
+static FailureOr<LaunchPlan> readLaunch(KernelOp kernel, DictionaryAttr dict) {
+  LaunchPlan l;
+  Fields fields(dict);
+  fields.read("name", l.name);
+  fields.read("ops", l.ops);
+  fields.read("dims", [&](Attribute entry) {
+    auto list = dyn_cast<DenseI64ArrayAttr>(entry);
+    if (list)
+      l.dims.emplace_back(list.asArrayRef());
+    return bool(list);
+  });
+  fields.read("indices", [&](Attribute entry) {
+    auto name = dyn_cast<StringAttr>(entry);
+    if (name)
+      l.indices.push_back(name.getValue().str());
+    return bool(name);
+  });
+  fields.read("extents", l.extents);
+  fields.read("tiles", l.tiles);
+  fields.read("grid", l.grid);
+  fields.read("loops", l.loops);
+  fields.read("unroll", l.unroll);
+  std::string unit(nameOf(l.unit));
+  fields.read("unit", unit);
+  std::optional<Unit> known = findUnit(unit);
+  if (!known)
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': 'unit' must be " << kUnitNames << ", not '" << unit << "'";
+  l.unit = *known;
+  fields.read("cluster_index", l.clusterIndex);
+  for (const ScheduleNumber &n : kScheduleNumbers) {
+    l.*n.field = std::max(n.least, l.*n.field);
+    fields.read(n.key, l.*n.field);
+  }
+  for (const ScheduleFlag &f : kScheduleFlags)
+    fields.read(f.key, l.*f.field);
+  if (!fields.malformed().empty())
+    return kernel.emitOpError() << "plan of launch '" << l.name << "': '" << fields.malformed() << "' is malformed";
+  return l;
+}
+
 FailureOr<KernelPlan> getPlan(KernelOp kernel) {
   DictionaryAttr dict = kernel.getPlanAttr();
   if (!dict)
@@ -272,47 +313,12 @@ FailureOr<KernelPlan> getPlan(KernelOp kernel) {
     auto d = dyn_cast<DictionaryAttr>(a);
     if (!d)
       return kernel.emitOpError() << "has a malformed plan";
-    LaunchPlan l;
-    Fields fields(d);
-    fields.read("name", l.name);
-    fields.read("ops", l.ops);
-    fields.read("dims", [&](Attribute entry) {
-      auto list = dyn_cast<DenseI64ArrayAttr>(entry);
-      if (list)
-        l.dims.emplace_back(list.asArrayRef());
-      return bool(list);
-    });
-    fields.read("indices", [&](Attribute entry) {
-      auto name = dyn_cast<StringAttr>(entry);
-      if (name)
-        l.indices.push_back(name.getValue().str());
-      return bool(name);
-    });
-    fields.read("extents", l.extents);
-    fields.read("tiles", l.tiles);
-    fields.read("grid", l.grid);
-    fields.read("loops", l.loops);
-    fields.read("unroll", l.unroll);
-    std::string unit(nameOf(l.unit));
-    fields.read("unit", unit);
-    std::optional<Unit> known = findUnit(unit);
-    if (!known)
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': 'unit' must be " << kUnitNames << ", not '" << unit << "'";
-    l.unit = *known;
-    fields.read("cluster_index", l.clusterIndex);
-    for (const ScheduleNumber &n : kScheduleNumbers) {
-      l.*n.field = std::max(n.least, l.*n.field);
-      fields.read(n.key, l.*n.field);
-    }
-    for (const ScheduleFlag &f : kScheduleFlags)
-      fields.read(f.key, l.*f.field);
-    if (!fields.malformed().empty())
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': '" << fields.malformed() << "' is malformed";
-    if (failed(check(kernel, l, ops)))
+    FailureOr<LaunchPlan> l = readLaunch(kernel, d);
+    if (failed(l) || failed(check(kernel, *l, ops)))
       return failure();
-    if (l.dependent && plan.launches.empty())
-      return kernel.emitOpError() << "plan of launch '" << l.name << "': no launch before it that it could depend on";
-    plan.launches.push_back(std::move(l));
+    if (l->dependent && plan.launches.empty())
+      return kernel.emitOpError() << "plan of launch '" << l->name << "': no launch before it that it could depend on";
+    plan.launches.push_back(std::move(*l));
   }
   if (failed(checkOrder(kernel, plan, ops)) || failed(checkBeside(kernel, plan)))
     return failure();

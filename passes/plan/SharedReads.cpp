@@ -2,6 +2,7 @@
 #include "passes/plan/SharedReads.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/plan/TensorBytes.h"
 #include "support/Saturating.h"
 
 #include <set>
@@ -63,8 +64,7 @@ bool SharedReads::areKnown(const LaunchPlan &l, ArrayRef<int64_t> indices) {
 }
 
 double SharedReads::bytesOf(const LaunchPlan &l, const Access &a) {
-  unsigned bits = cast<RankedTensorType>(a.tensor.getType()).getElementTypeBitWidth();
-  return pointsOf(l, a.indices) * std::max(8u, bits) / 8;
+  return pointsOf(l, a.indices) * bytesOfElement(cast<RankedTensorType>(a.tensor.getType()).getElementType());
 }
 
 bool SharedReads::isReadWhereMade(const LaunchPlan &earlier, size_t n, const LaunchPlan &later, size_t m, IndexMap &map) {

@@ -79,6 +79,8 @@ private:
     SmallVector<AffineExpr> subscripts; ///< of the copy, over the reduction's old dims
   };
   std::optional<Windows> findWindows(ReduceOp reduce, const Contraction &c, Value xFactor, Value fFactor);
+  static bool findTaps(ReduceOp reduce, const Contraction &c, Windows &w);
+  static void findChannels(const Contraction &c, Windows &w);
   bool isWorthCopies(ReduceOp reduce, const Windows &w);
   Copy copyOfWindows(ReduceOp reduce, const Windows &w) const;
   Copy copyOfTaps(ReduceOp reduce, const Windows &w) const;
@@ -117,50 +119,9 @@ std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c
   if (!x || !f || !isPlain(xRead) || !isPlain(fRead))
     return std::nullopt;
   Windows w{*x, *f};
-  unsigned parallel = reduce.getNumParallel();
-  auto reducedIn = [&](const LinearRead &r, unsigned subscript) {
-    return llvm::count_if(c.k, [&](unsigned k) { return r.coefficients[subscript][k] != 0; });
-  };
-  auto isBatch = [&](unsigned d) { return llvm::is_contained(c.batch, d); };
-  // The windows along the last subscript that has some: one reduced index beside parallel ones.
-  bool found = false;
-  for (unsigned r = 0; r < x->coefficients.size(); ++r)
-    for (unsigned k : c.k) {
-      if (!x->coefficients[r][k] || reducedIn(*x, r) != 1 || x->subscriptsWith(k).size() != 1)
-        continue;
-      SmallVector<unsigned> beside;
-      for (unsigned d = 0; d < parallel; ++d)
-        if (x->coefficients[r][d])
-          beside.push_back(d);
-      bool forward = llvm::all_of(beside, [&](unsigned d) { return x->coefficients[r][d] > 0; });
-      SmallVector<unsigned> inF = f->subscriptsWith(k);
-      if (beside.empty() || !forward || llvm::all_of(beside, isBatch) || inF.size() != 1 || !f->isAlone(inF[0], k))
-        continue;
-      w.taps = k;
-      w.tapSubscript = r;
-      w.fTapSubscript = inF[0];
-      w.step = x->coefficients[r][k];
-      found = true;
-    }
-  if (!found)
+  if (!findTaps(reduce, c, w))
     return std::nullopt;
-  // Channels: a reduced index beside batches only, in both.
-  auto besideBatches = [&](const LinearRead &r, unsigned subscript, unsigned k) {
-    for (auto [d, coefficient] : llvm::enumerate(r.coefficients[subscript]))
-      if (coefficient && d != k && !isBatch(d))
-        return false;
-    return r.coefficients[subscript][k] == 1;
-  };
-  for (unsigned k : c.k) {
-    SmallVector<unsigned> inX = x->subscriptsWith(k), inF = f->subscriptsWith(k);
-    if (k == w.taps || inX.size() != 1 || inF.size() != 1 || !besideBatches(*x, inX[0], k) || !besideBatches(*f, inF[0], k))
-      continue;
-    if (w.channels && inX[0] < w.channelSubscript)
-      continue;
-    w.channels = k;
-    w.channelSubscript = inX[0];
-    w.fChannelSubscript = inF[0];
-  }
+  findChannels(c, w);
   int64_t bytes = xRead.getResult().getType().getIntOrFloatBitWidth() / 8;
   int64_t channels = w.channels ? knownMax(extentOf(reduce, *w.channels), facts_) : 1;
   if (channels < 1 || Count(channels) * bytes >= target_.costs->copies.longRowBytes)
@@ -168,8 +129,8 @@ std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c
   // Each window starts at a multiple of what tensor copies ask.
   w.padded = channels;
   auto startsAligned = [&] {
-    for (unsigned d = 0; d < parallel; ++d)
-      if (x->coefficients[w.tapSubscript][d] * w.padded * bytes % kRowBytes)
+    for (unsigned d = 0; d < reduce.getNumParallel(); ++d)
+      if (w.x.coefficients[w.tapSubscript][d] * w.padded * bytes % kRowBytes)
         return false;
     return true;
   };
@@ -177,6 +138,52 @@ std::optional<Windows> Merger::findWindows(ReduceOp reduce, const Contraction &c
     ++w.padded;
   w.span = (extentOf(reduce, w.taps) - 1) * std::abs(w.step) + 1;
   return w;
+}
+
+/// The windows along the last subscript that has some: one reduced index beside parallel ones.
+bool Merger::findTaps(ReduceOp reduce, const Contraction &c, Windows &w) {
+  auto reducedIn = [&](unsigned subscript) { return llvm::count_if(c.k, [&](unsigned k) { return w.x.coefficients[subscript][k] != 0; }); };
+  bool found = false;
+  for (unsigned r = 0; r < w.x.coefficients.size(); ++r)
+    for (unsigned k : c.k) {
+      if (!w.x.coefficients[r][k] || reducedIn(r) != 1 || w.x.subscriptsWith(k).size() != 1)
+        continue;
+      SmallVector<unsigned> beside;
+      for (unsigned d = 0; d < reduce.getNumParallel(); ++d)
+        if (w.x.coefficients[r][d])
+          beside.push_back(d);
+      bool forward = llvm::all_of(beside, [&](unsigned d) { return w.x.coefficients[r][d] > 0; });
+      bool areBatches = llvm::all_of(beside, [&](unsigned d) { return llvm::is_contained(c.batch, d); }); // (or none)
+      SmallVector<unsigned> inF = w.f.subscriptsWith(k);
+      if (areBatches || !forward || inF.size() != 1 || !w.f.isAlone(inF[0], k))
+        continue;
+      w.taps = k;
+      w.tapSubscript = r;
+      w.fTapSubscript = inF[0];
+      w.step = w.x.coefficients[r][k];
+      found = true;
+    }
+  return found;
+}
+
+/// Channels: a reduced index beside batches only, in both.
+void Merger::findChannels(const Contraction &c, Windows &w) {
+  auto besideBatches = [&](const LinearRead &r, unsigned subscript, unsigned k) {
+    for (auto [d, coefficient] : llvm::enumerate(r.coefficients[subscript]))
+      if (coefficient && d != k && !llvm::is_contained(c.batch, d))
+        return false;
+    return r.coefficients[subscript][k] == 1;
+  };
+  for (unsigned k : c.k) {
+    SmallVector<unsigned> inX = w.x.subscriptsWith(k), inF = w.f.subscriptsWith(k);
+    if (k == w.taps || inX.size() != 1 || inF.size() != 1 || !besideBatches(w.x, inX[0], k) || !besideBatches(w.f, inF[0], k))
+      continue;
+    if (w.channels && inX[0] < w.channelSubscript)
+      continue;
+    w.channels = k;
+    w.channelSubscript = inX[0];
+    w.fChannelSubscript = inF[0];
+  }
 }
 
 bool Merger::isWorthCopies(ReduceOp reduce, const Windows &w) {

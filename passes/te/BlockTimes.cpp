@@ -7,6 +7,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/plan/TensorBytes.h"
 #include "support/Target.h"
 #include "support/TargetRates.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,13 +21,6 @@ namespace {
 double extentOf(AffineExpr e, const SizeFacts &facts, int64_t unknown) {
   int64_t most = knownMax(e, facts);
   return double(most < 0 ? unknown : most);
-}
-
-double bytesOf(Value tensor, const SizeFacts &facts, int64_t unknown) {
-  double bytes = std::max(8u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth()) / 8.0;
-  for (AffineExpr e : getTensorShape(tensor).getResults())
-    bytes *= extentOf(e, facts, unknown);
-  return bytes;
 }
 
 /// What a point of a statement asks of a multiprocessor's units.
@@ -216,7 +210,7 @@ private:
           read.insert(r.getTensor());
       });
       for (Value v : read) {
-        double width = std::max(8u, cast<RankedTensorType>(v.getType()).getElementTypeBitWidth()) / 8.0;
+        double width = bytesOfElement(cast<RankedTensorType>(v.getType()).getElementType());
         t.l2 += std::min(bytesOf(v, facts_, unknown_) * points / asked, blocks * points * width) / machine_.rates.l2;
       }
       moved.insert_range(read);

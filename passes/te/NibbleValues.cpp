@@ -40,54 +40,56 @@ Value NibbleValues::asSigned(OpBuilder &b, Location loc, Value nibble) {
   return arith::TruncIOp::create(b, loc, b.getI8Type(), bits);
 }
 
+/// What stands in place of `op` from here on; null where it is changed as it stands, or refused.
+Value NibbleValues::replacementOf(OpBuilder &b, Operation *op) {
+  Location loc = op->getLoc();
+  Type i8 = b.getI8Type();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return note(number(b, loc, int64_t(cast<IntegerAttr>(constant.getValue()).getValue().getZExtValue()), i8));
+  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op)) {
+    bool isSigned = isa<arith::ExtSIOp>(op);
+    Type type = op->getResult(0).getType();
+    Value v = isSigned ? asSigned(b, loc, op->getOperand(0)) : op->getOperand(0);
+    if (v.getType() == type)
+      return v;
+    return isSigned ? arith::ExtSIOp::create(b, loc, type, v).getResult() : arith::ExtUIOp::create(b, loc, type, v).getResult();
+  }
+  if (isa<arith::TruncIOp>(op) && !nibbles_.contains(op->getOperand(0))) {
+    Value v = op->getOperand(0);
+    return lowBits(b, loc, v.getType() == i8 ? v : arith::TruncIOp::create(b, loc, i8, v).getResult());
+  }
+  if (auto saturate = dyn_cast<ConvertOp>(op)) {
+    Value v = ConvertOp::create(b, loc, i8, saturate.getInput(), saturate.getToUnsignedAttr());
+    if (saturate.getToUnsigned())
+      return note(arith::MinUIOp::create(b, loc, v, number(b, loc, 15, i8)));
+    v = arith::MaxSIOp::create(b, loc, v, number(b, loc, -8, i8));
+    return lowBits(b, loc, arith::MinSIOp::create(b, loc, v, number(b, loc, 7, i8)));
+  }
+  return {};
+}
+
 LogicalResult NibbleValues::convert(Operation *op) {
-  auto isOurs = [&](Value v) { return nibbles_.contains(v); };
   bool made = op->getNumResults() == 1 && isNibble(op->getResult(0).getType());
-  if (!made && llvm::none_of(op->getOperands(), isOurs))
+  if (!made && llvm::none_of(op->getOperands(), [&](Value v) { return nibbles_.contains(v); }))
     return success();
   OpBuilder b(op);
   Location loc = op->getLoc();
-  Type i8 = b.getI8Type();
   auto refuse = [&] {
     return op->emitError() << "'" << op->getName()
                            << "' of i4 or u4 values is not supported by the GPU pipeline yet; the reference runs it";
   };
-  auto replace = [&](Value v) {
+  if (Value v = replacementOf(b, op)) {
     op->getResult(0).replaceAllUsesWith(v);
     op->erase();
     return success();
-  };
-  // `v` in the result's type, which is wider.
-  auto extend = [&](Value v, bool isSigned) -> Value {
-    Type type = op->getResult(0).getType();
-    if (v.getType() == type)
-      return v;
-    return isSigned ? arith::ExtSIOp::create(b, loc, type, v).getResult() : arith::ExtUIOp::create(b, loc, type, v).getResult();
-  };
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return replace(note(number(b, loc, int64_t(cast<IntegerAttr>(constant.getValue()).getValue().getZExtValue()), i8)));
-  if (isa<arith::ExtSIOp, arith::ExtUIOp>(op)) {
-    bool isSigned = isa<arith::ExtSIOp>(op);
-    return replace(extend(isSigned ? asSigned(b, loc, op->getOperand(0)) : op->getOperand(0), isSigned));
   }
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
     bool isSigned = isa<arith::SIToFPOp>(op);
     op->setOperand(0, isSigned ? asSigned(b, loc, op->getOperand(0)) : op->getOperand(0));
     return success();
   }
-  if (isa<arith::TruncIOp>(op)) {
-    if (isOurs(op->getOperand(0)))
-      return refuse();
-    Value v = op->getOperand(0);
-    return replace(lowBits(b, loc, v.getType() == i8 ? v : arith::TruncIOp::create(b, loc, i8, v).getResult()));
-  }
-  if (auto saturate = dyn_cast<ConvertOp>(op)) {
-    Value v = ConvertOp::create(b, loc, i8, saturate.getInput(), saturate.getToUnsignedAttr());
-    if (saturate.getToUnsigned())
-      return replace(note(arith::MinUIOp::create(b, loc, v, number(b, loc, 15, i8))));
-    v = arith::MaxSIOp::create(b, loc, v, number(b, loc, -8, i8));
-    return replace(lowBits(b, loc, arith::MinSIOp::create(b, loc, v, number(b, loc, 7, i8))));
-  }
+  if (isa<arith::TruncIOp>(op))
+    return refuse();
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     using P = arith::CmpIPredicate;
     if (llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, compare.getPredicate()))
@@ -98,13 +100,13 @@ LogicalResult NibbleValues::convert(Operation *op) {
   if (!made)
     return isa<arith::IndexCastUIOp>(op) ? success() : refuse();
   if (isa<arith::SelectOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
-    op->getResult(0).setType(i8);
+    op->getResult(0).setType(b.getI8Type());
     note(op->getResult(0));
     return success();
   }
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return refuse();
-  op->getResult(0).setType(i8);
+  op->getResult(0).setType(b.getI8Type());
   b.setInsertionPointAfter(op);
   Value low = lowBits(b, loc, op->getResult(0));
   op->getResult(0).replaceAllUsesExcept(low, low.getDefiningOp());

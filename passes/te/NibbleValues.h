@@ -34,6 +34,7 @@ public:
 
 private:
   mlir::Value asSigned(mlir::OpBuilder &b, mlir::Location loc, mlir::Value nibble);
+  mlir::Value replacementOf(mlir::OpBuilder &b, mlir::Operation *op);
 
   llvm::DenseSet<mlir::Value> nibbles_;
   struct Place {

@@ -140,6 +140,24 @@ private:
   PartOrder order_;
 };
 
+/// Where the dims are once those that have digits are two.
+SmallVector<unsigned> placesOf(ArrayRef<PartDim> dims) {
+  SmallVector<unsigned> places;
+  unsigned more = 0;
+  for (const PartDim &part : dims) {
+    places.push_back(part.dim + more);
+    more += part.digits.has_value();
+  }
+  return places;
+}
+
+ReduceOp splitDims(ReduceOp r, ArrayRef<PartDim> dims) {
+  for (auto [place, part] : llvm::zip(placesOf(dims), dims))
+    if (part.digits)
+      r = splitReducedDim(r, place, *part.digits);
+  return r;
+}
+
 void replace(ReduceOp r, Value by) {
   by.setType(r.getResult().getType());
   r.replaceAllUsesWith(by);
@@ -148,7 +166,13 @@ void replace(ReduceOp r, Value by) {
 
 } // namespace
 
-void sketchParts(RewriteSketch &sketch, StatementSketch r, ArrayRef<unsigned> outer, unsigned at, bool added) {
+void sketchParts(RewriteSketch &sketch, ReduceOp reduction, ArrayRef<PartDim> dims, unsigned at, bool added) {
+  StatementSketch r = sketch.sketchOf(reduction);
+  SmallVector<unsigned> outer = placesOf(dims);
+  for (auto [d, part] : llvm::zip(outer, dims))
+    if (part.digits)
+      r.extents = splitExtents(r.extents, d, *part.digits);
+  sketch.drop(reduction);
   PartOrder order(r.parallel, r.extents.getNumResults(), outer, at);
   SmallVector<unsigned> results = llvm::to_vector(llvm::seq(0u, r.parallel));
   TensorSketch part{extentsOf(r.extents, order.resultDims()), r.stores[0].element}, whole{extentsOf(r.extents, results), part.element};
@@ -161,15 +185,17 @@ void sketchParts(RewriteSketch &sketch, StatementSketch r, ArrayRef<unsigned> ou
   sketch.make({ScatterOp::getOperationName(), part.shape, order.results, {whole, part}, {whole}});
 }
 
-ReduceOp reduceByParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
-  PartsOfReduction steps(r, outer, at);
+ReduceOp reduceByParts(ReduceOp r, ArrayRef<PartDim> outer, unsigned at) {
+  r = splitDims(r, outer);
+  PartsOfReduction steps(r, placesOf(outer), at);
   ReduceOp part = steps.makePart();
   replace(r, steps.makeWhole(part).getResult());
   return part;
 }
 
-ReduceOp addParts(ReduceOp r, ArrayRef<unsigned> outer, unsigned at) {
-  PartsOfReduction steps(r, outer, at);
+ReduceOp addParts(ReduceOp r, ArrayRef<PartDim> outer, unsigned at) {
+  r = splitDims(r, outer);
+  PartsOfReduction steps(r, placesOf(outer), at);
   ComputeOp zeros = steps.makeZeros();
   ReduceOp part = steps.makePart();
   replace(r, steps.makeAdds(part, zeros.getResult()).getResult());

@@ -10,8 +10,7 @@
 #include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Sharing.h"
-#include "passes/te/Digits.h"
-#include "passes/te/Parts.h"
+#include "passes/te/InTiles.h"
 #include "passes/te/PointReaders.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -50,9 +49,20 @@ class TileReducer {
 public:
   TileReducer(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
 
-  void run() {
-    while (llvm::any_of(kernel_.getBlock().getOps<ReduceOp>(), [&](ReduceOp r) { return reduceInTilesOf(r); }))
-      ;
+  LogicalResult run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ReduceOp product : kernel_.getBlock().getOps<ReduceOp>())
+        if (std::optional<TiledProduct> tiled = findTiled(product)) {
+          FailureOr<bool> done = reduceInTiles(kernel_, *tiled, facts_);
+          if (failed(done))
+            return failure();
+          changed = *done;
+          if (changed)
+            break;
+        }
+    }
+    return success();
   }
 
 private:
@@ -95,14 +105,13 @@ private:
     return true;
   }
 
-  /// Whether anything was changed.
-  bool reduceInTilesOf(ReduceOp product) {
+  std::optional<TiledProduct> findTiled(ReduceOp product) {
     std::optional<Contraction> found = findContraction(product);
     if (!found || product.getCondition() || product.getYield().getCondition())
-      return false;
+      return std::nullopt;
     const Contraction &c = *found;
     unsigned rank = product.getNumParallel();
-    SmallVector<std::pair<ReduceOp, SmallVector<unsigned>>> reductions;
+    TiledProduct tiled{product, {}, SmallVector<int64_t>(rank, 0), {c.m.back(), c.n.back()}};
     llvm::SmallBitVector reduced(rank);
     llvm::SetVector<Operation *> readers;
     for (Operation *user : product.getResult().getUsers())
@@ -113,45 +122,31 @@ private:
       std::optional<SmallVector<unsigned>> places = r ? findPlaces(r, product.getResult()) : std::nullopt;
       if (!places || !isReductionOf(r, product, c, *places))
         continue;
-      reductions.push_back({r, *places});
+      tiled.reductions.push_back({r, *places});
       for (unsigned d = 0; d < rank; ++d)
         if ((*places)[d] >= r.getNumParallel())
           reduced.set(d);
     }
-    if (reductions.empty())
-      return false;
-    SmallVector<int64_t> radix(rank, 0);
-    if (!chooseRadices(product, c, reduced, /*wholeTiles=*/true, radix) && !chooseRadices(product, c, reduced, /*wholeTiles=*/false, radix))
-      return false;
-    auto isSplit = [](int64_t r) { return r != 0; };
-    for (unsigned d = 0; d < rank; ++d) {
-      if (!radix[d] || canSplitParallelDim(product, d, digitsOf(radix[d], extentOf(product, d)).endsEarly))
-        continue;
-      if (canSplitParallelDim(product, d))
-        for (auto &[r, places] : reductions)
-          emitRemark(r.getLoc()) << "this reduction of a product has a launch of its own: its indices are not known to be multiples of a "
-                                    "tile's, and data says what it reads";
-      return false;
-    }
-    bool changed = llvm::any_of(radix, isSplit);
-    for (auto &[r, places] : reductions)
-      changed |= cut(r, places, radix, {c.m.back(), c.n.back()});
-    if (!changed)
-      return false;
-    // The product and all that follows it have the digits for indices then.
-    Operation *split = product;
-    for (unsigned d = rank; d-- > 0;)
-      if (radix[d]) {
-        split = splitParallelDim(split, d, digitsOf(radix[d], getExtents(split).getResult(d)));
-        splitReaders(split->getResult(0), d, radix[d]);
-      }
-    return true;
+    if (tiled.reductions.empty() || (!chooseRadices(product, c, reduced, /*wholeTiles=*/true, tiled.radix) &&
+                                     !chooseRadices(product, c, reduced, /*wholeTiles=*/false, tiled.radix)))
+      return std::nullopt;
+    return canSplit(tiled) ? std::optional(tiled) : std::nullopt;
   }
 
-  Digits digitsOf(int64_t radix, AffineExpr extent) {
-    AffineExpr r = getAffineConstantExpr(radix, extent.getContext());
-    bool isMultiple = knownDivisor(extent, facts_) % radix == 0;
-    return {r, isMultiple ? extent.floorDiv(r) : extent.ceilDiv(r), "_tile", "", !isMultiple};
+  /// Whether the product's dims can be split as its tiles have them; if only data is in the way, a remark says so.
+  bool canSplit(const TiledProduct &tiled) {
+    ReduceOp product = tiled.product;
+    for (auto [d, radix] : llvm::enumerate(tiled.radix)) {
+      if (!radix || canSplitParallelDim(product, d, digitsOfTiles(extentOf(product, d), radix, facts_).endsEarly))
+        continue;
+      if (canSplitParallelDim(product, d))
+        for (const ReductionOfProduct &r : tiled.reductions)
+          emitRemark(ReduceOp(r.op).getLoc())
+              << "this reduction of a product has a launch of its own: its indices are not known to be multiples of a "
+                 "tile's, and data says what it reads";
+      return false;
+    }
+    return true;
   }
 
   /// The tiles that the product will probably have (te-plan), of which each must have all points of
@@ -199,61 +194,6 @@ private:
     return true;
   }
 
-  /// r over the parts that tiles have, merged by a second reduction. `inTile`: dims of the product of which a tile has more than one point.
-  bool cut(ReduceOp r, ArrayRef<unsigned> places, ArrayRef<int64_t> radix, ArrayRef<unsigned> inTile) {
-    SmallVector<std::pair<unsigned, int64_t>> dims; // of r, reduced; 0: a part for each point
-    for (auto [d, place] : llvm::enumerate(places))
-      if (place >= r.getNumParallel() && (radix[d] || !llvm::is_contained(inTile, d)))
-        dims.push_back({place, radix[d]});
-    if (dims.empty())
-      return false;
-    llvm::sort(dims);
-    SmallVector<unsigned> outer;
-    unsigned more = 0; // dims that those before it have become
-    for (auto [place, tile] : dims) {
-      unsigned d = place + more;
-      if (tile) {
-        r = splitReducedDim(r, d, digitsOf(tile, r.getExtents().getResult(d)));
-        ++more;
-      }
-      outer.push_back(d);
-    }
-    SmallVector<Operation *> readers(r->getUsers());
-    reduceByParts(r, outer, 0).setInTile(true);
-    // The blocks that merge the parts are not to walk further indices for what needs the whole.
-    for (Operation *read : readers)
-      if (auto compute = dyn_cast<ComputeOp>(read->getParentOp());
-          compute && getExtents(compute).getNumResults() > places.size() - dims.size())
-        setBehindParts(compute);
-    return true;
-  }
-
-  /// Splits the dims of statements that read digits d and d + 1 of `tensor` as quotient and remainder.
-  void splitReaders(Value tensor, unsigned d, int64_t radix) {
-    auto dimOf = [&](ReadOp read) -> std::optional<unsigned> {
-      AffineMap map = read.getMapOrIdentity();
-      auto low = dyn_cast<AffineBinaryOpExpr>(map.getResult(d + 1));
-      auto index = low && low.getKind() == AffineExprKind::Mod ? dyn_cast<AffineDimExpr>(low.getLHS()) : AffineDimExpr(nullptr);
-      return index ? findIndex(read->getParentOp(), read.getOperands_()[index.getPosition()]) : std::nullopt;
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (Operation *user : tensor.getUsers()) {
-        auto read = dyn_cast<ReadOp>(user);
-        std::optional<unsigned> dim = read ? dimOf(read) : std::nullopt;
-        Operation *reader = user->getParentOp();
-        if (!dim)
-          continue;
-        Digits digits = digitsOf(radix, getExtents(reader).getResult(*dim));
-        if (!canSplitParallelDim(reader, *dim, digits.endsEarly))
-          continue;
-        splitParallelDim(reader, *dim, digits);
-        changed = true;
-        break;
-      }
-    }
-  }
-
   KernelOp kernel_;
   const Target &target_;
   SizeFacts facts_;
@@ -265,7 +205,8 @@ struct TeReduceInTilesPass : impl::TeReduceInTilesBase<TeReduceInTilesPass> {
     FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
     if (failed(known))
       return signalPassFailure();
-    TileReducer(getOperation(), *known->target, known->facts()).run();
+    if (failed(TileReducer(getOperation(), *known->target, known->facts()).run()))
+      signalPassFailure();
   }
 };
 

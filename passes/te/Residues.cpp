@@ -107,6 +107,92 @@ ReduceOp takeOutPhase(ReduceOp reduce, const Residue &residue) {
   return reduce;
 }
 
+/// A reduction that walks its index by the step at which points of one residue class lie.
+class ResidueWalk {
+public:
+  ResidueWalk(ReduceOp reduce, const Residue &residue)
+      : reduce_(reduce), residue_(residue), common_(std::gcd(residue.b, residue.modulus)), step_(residue.modulus / common_) {}
+
+  ReduceOp run() {
+    OpBuilder b(reduce_);
+    unsigned symbols = reduce_.getExtents().getNumSymbols();
+    SmallVector<AffineExpr> extents(reduce_.getExtents().getResults());
+    extents[residue_.reduced] = extents[residue_.reduced].ceilDiv(step_);
+    auto created = ReduceOp::create(b, reduce_.getLoc(), reduce_.getResult().getType(), reduce_.getKind(), reduce_.getIndicesAttr(),
+                                    reduce_.getParallel(), AffineMap::get(0, symbols, extents, b.getContext()), condition(),
+                                    reduce_.getInit(), reduce_.getOutMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr());
+    copyHints(reduce_, created);
+    created.getBody().takeBody(reduce_.getBody());
+    BlockArgument index = created.getBlock().getArgument(residue_.reduced), phase = created.getBlock().getArgument(residue_.parallel);
+    for (Operation *user : llvm::make_early_inc_range(index.getUsers()))
+      moveRead(cast<ReadOp>(user), index, phase);
+    reduce_.replaceAllUsesWith(created.getResult());
+    reduce_.erase();
+    return created;
+  }
+
+private:
+  AffineExpr dim(unsigned d) const { return getAffineDimExpr(d, ReduceOp(reduce_).getContext()); }
+
+  /// b r = -(a i + rest) modulo the modulus: where `common` divides both sides, r = first(i) modulo the step.
+  AffineExpr firstOf(AffineExpr i) const {
+    AffineExpr form = i * residue_.a + residue_.rest;
+    int64_t factor = step_ == 1 ? 0 : (step_ - inverse(residue_.b / common_, step_)) % step_;
+    return (form.floorDiv(common_) * factor) % step_;
+  }
+  AffineExpr replaced(AffineExpr e, unsigned d, AffineExpr by) const { return takeOutOfQuotients(e.replace(dim(d), by)); }
+
+  /// The reduction's, of points of the walk.
+  IntegerSetAttr condition() {
+    SmallVector<AffineExpr> constraints;
+    SmallVector<bool> equalities;
+    AffineExpr i = dim(residue_.parallel), point = dim(residue_.reduced) * step_ + firstOf(i);
+    IntegerSet set = *reduce_.getCondition();
+    for (unsigned n = 0; n < set.getNumConstraints(); ++n) {
+      AffineExpr e = set.getConstraint(n);
+      if (n == residue_.constraint) {
+        if (common_ == 1)
+          continue;
+        e = (i * residue_.a + residue_.rest) % common_; // whether there are any
+      } else if (e.isFunctionOfDim(residue_.reduced)) {
+        e = replaced(e, residue_.reduced, point);
+      }
+      constraints.push_back(e);
+      equalities.push_back(set.isEq(n));
+    }
+    if (step_ > 1) {
+      constraints.push_back(reduce_.getExtents().getResult(residue_.reduced) - 1 - point);
+      equalities.push_back(false);
+    }
+    return constraints.empty()
+               ? IntegerSetAttr()
+               : IntegerSetAttr::get(IntegerSet::get(reduce_.getNumDims(), reduce_.getExtents().getNumSymbols(), constraints, equalities));
+  }
+
+  /// Gives a read at the index a subscript of the walk's, with the phase.
+  void moveRead(ReadOp read, Value index, Value phase) {
+    OpBuilder b(read);
+    AffineMap map = read.getMapOrIdentity();
+    unsigned n = map.getNumDims();
+    SmallVector<Value> operands(read.getOperands_());
+    SmallVector<AffineExpr> subscripts(map.getResults());
+    for (auto [d, operand] : llvm::enumerate(read.getOperands_()))
+      if (operand == index)
+        for (AffineExpr &e : subscripts)
+          e = replaced(e, d, dim(d) * step_ + firstOf(dim(n)));
+    operands.push_back(phase);
+    AffineMap subscript = AffineMap::get(n + 1, map.getNumSymbols(), subscripts, b.getContext());
+    auto after = ReadOp::create(b, read.getLoc(), read.getResult().getType(), read.getTensor(), operands, AffineMapAttr::get(subscript),
+                                read.getBoundsAttr(), read.getPadding());
+    read.replaceAllUsesWith(after.getResult());
+    read.erase();
+  }
+
+  ReduceOp reduce_;
+  const Residue &residue_;
+  int64_t common_, step_;
+};
+
 } // namespace
 
 SmallVector<Residue> findResidues(ReduceOp reduce) {
@@ -121,70 +207,8 @@ SmallVector<Residue> findResidues(ReduceOp reduce) {
 ReduceOp walkResidue(ReduceOp reduce, const Residue &residue) {
   if (residue.reduced == reduce.getNumDims())
     return takeOutPhase(reduce, residue);
-  BlockArgument index = reduce.getBlock().getArgument(residue.reduced), phase = reduce.getBlock().getArgument(residue.parallel);
-  if (!llvm::all_of(index.getUsers(), llvm::IsaPred<ReadOp>))
-    return {};
-  OpBuilder b(reduce);
-  unsigned dims = reduce.getNumDims(), symbols = reduce.getExtents().getNumSymbols();
-  int64_t common = std::gcd(residue.b, residue.modulus), step = residue.modulus / common;
-  // b r = -(a i + rest) modulo the modulus: where `common` divides both sides, r = first(i) modulo the step.
-  auto firstOf = [&](AffineExpr i) {
-    AffineExpr form = i * residue.a + residue.rest;
-    int64_t factor = step == 1 ? 0 : (step - inverse(residue.b / common, step)) % step;
-    return (form.floorDiv(common) * factor) % step;
-  };
-  auto replaced = [&](AffineExpr e, unsigned dim, AffineExpr by) { return takeOutOfQuotients(e.replace(b.getAffineDimExpr(dim), by)); };
-
-  SmallVector<AffineExpr> extents(reduce.getExtents().getResults()), constraints;
-  SmallVector<bool> equalities;
-  AffineExpr extent = extents[residue.reduced], i = b.getAffineDimExpr(residue.parallel), own = b.getAffineDimExpr(residue.reduced);
-  extents[residue.reduced] = extent.ceilDiv(step);
-  AffineExpr point = own * step + firstOf(i);
-  IntegerSet set = *reduce.getCondition();
-  for (unsigned n = 0; n < set.getNumConstraints(); ++n) {
-    AffineExpr e = set.getConstraint(n);
-    if (n == residue.constraint) {
-      if (common == 1)
-        continue;
-      e = (i * residue.a + residue.rest) % common; // whether there are any
-    } else if (e.isFunctionOfDim(residue.reduced)) {
-      e = replaced(e, residue.reduced, point);
-    }
-    constraints.push_back(e);
-    equalities.push_back(set.isEq(n));
-  }
-  if (step > 1) {
-    constraints.push_back(extent - 1 - point);
-    equalities.push_back(false);
-  }
-  IntegerSetAttr where =
-      constraints.empty() ? IntegerSetAttr() : IntegerSetAttr::get(IntegerSet::get(dims, symbols, constraints, equalities));
-  auto created = ReduceOp::create(b, reduce.getLoc(), reduce.getResult().getType(), reduce.getKind(), reduce.getIndicesAttr(),
-                                  reduce.getParallel(), AffineMap::get(0, symbols, extents, b.getContext()), where, reduce.getInit(),
-                                  reduce.getOutMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr());
-  copyHints(reduce, created);
-  created.getBody().takeBody(reduce.getBody());
-  for (Operation *user : llvm::make_early_inc_range(index.getUsers())) {
-    auto read = cast<ReadOp>(user);
-    AffineMap map = read.getMapOrIdentity();
-    unsigned n = map.getNumDims();
-    SmallVector<Value> operands(read.getOperands_());
-    SmallVector<AffineExpr> subscripts(map.getResults());
-    for (auto [d, operand] : llvm::enumerate(read.getOperands_()))
-      if (operand == index)
-        for (AffineExpr &e : subscripts)
-          e = replaced(e, d, b.getAffineDimExpr(d) * step + firstOf(b.getAffineDimExpr(n)));
-    operands.push_back(phase);
-    b.setInsertionPoint(read);
-    AffineMap subscript = AffineMap::get(n + 1, map.getNumSymbols(), subscripts, b.getContext());
-    auto after = ReadOp::create(b, read.getLoc(), read.getResult().getType(), read.getTensor(), operands, AffineMapAttr::get(subscript),
-                                read.getBoundsAttr(), read.getPadding());
-    read.replaceAllUsesWith(after.getResult());
-    read.erase();
-  }
-  reduce.replaceAllUsesWith(created.getResult());
-  reduce.erase();
-  return created;
+  BlockArgument index = reduce.getBlock().getArgument(residue.reduced);
+  return llvm::all_of(index.getUsers(), llvm::IsaPred<ReadOp>) ? ResidueWalk(reduce, residue).run() : ReduceOp();
 }
 
 } // namespace kernelc::te

@@ -164,15 +164,19 @@ SmallVector<std::pair<Operation *, unsigned>> membersInOrder(const RowParts &par
   return members;
 }
 
+SmallVector<PartDim> dimsOf(ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
+  SmallVector<PartDim> dims;
+  for (unsigned d = r.getNumParallel(); d < parts.dim; ++d)
+    dims.push_back({d});
+  if (parts.chunk)
+    dims.push_back({parts.dim, digitsOf(parts, r.getExtents().getResult(parts.dim), facts)});
+  return dims;
+}
+
 } // namespace
 
 void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
-  SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(r.getNumParallel(), parts.dim));
-  if (parts.chunk) {
-    r = splitReducedDim(r, parts.dim, digitsOf(parts, r.getExtents().getResult(parts.dim), facts));
-    outer.push_back(parts.dim);
-  }
-  reduceByParts(r, outer, r.getNumParallel()).setInTile(true);
+  reduceByParts(r, dimsOf(r, parts, facts), r.getNumParallel()).setInTile(true);
   for (auto [op, dim] : membersInOrder(parts))
     splitParallelDim(op, dim, digitsOf(parts, getExtents(op).getResult(dim), facts));
 }
@@ -180,14 +184,7 @@ void splitRows(ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
 void sketchSplitRows(RewriteSketch &sketch, ReduceOp r, const RowParts &parts, const SizeFacts &facts) {
   for (auto [op, dim] : membersInOrder(parts))
     sketchSplitParallelDim(sketch, op, dim, digitsOf(parts, getExtents(op).getResult(dim), facts));
-  StatementSketch own = sketch.sketchOf(r);
-  SmallVector<unsigned> outer = llvm::to_vector(llvm::seq(r.getNumParallel(), parts.dim));
-  if (parts.chunk) {
-    own.extents = splitExtents(own.extents, parts.dim, digitsOf(parts, r.getExtents().getResult(parts.dim), facts));
-    outer.push_back(parts.dim);
-  }
-  sketch.drop(r);
-  sketchParts(sketch, own, outer, own.parallel);
+  sketchParts(sketch, r, dimsOf(r, parts, facts), r.getNumParallel());
 }
 
 } // namespace kernelc::te

@@ -6,30 +6,34 @@
 // CHECK-DAG: %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<8x8xf32>
 // CHECK-DAG: %[[IN:.*]] = arith.constant dense<true> : tensor<8x1xi1>
 // CHECK-DAG: %[[F:.*]] = arith.constant 2.000000e+00 : f32
-// CHECK: "use"(%[[PART]], %[[TWO]], %[[IN]], %[[F]])
+// CHECK-DAG: %[[WIDE:.*]] = arith.constant dense<3.000000e+00> : tensor<8x4xf32>
+// CHECK: "use"(%[[PART]], %[[TWO]], %[[IN]], %[[F]], %[[WIDE]])
 %at = "make"() : () -> index
 %all = arith.constant dense<1.0> : tensor<64x32xf32>
+%row = arith.constant dense<3.0> : tensor<1x4xf32>
+%wide = tile.broadcast %row : tensor<1x4xf32> -> tensor<8x4xf32>
 %part = tile.slice %all dim 1 from 16 : tensor<64x32xf32> -> tensor<64x16xf32>
 %two = arith.constant 2.0 : f32
 %splat = tile.splat %two : f32 -> tensor<8x8xf32>
 %in = tile.inside [%at, %at] mask [] : tensor<8x1xi1>
 %single = tile.splat %two : f32 -> tensor<1x1xf32>
 %element = tile.element %single : tensor<1x1xf32> -> f32
-"use"(%part, %splat, %in, %element) : (tensor<64x16xf32>, tensor<8x8xf32>, tensor<8x1xi1>, f32) -> ()
+"use"(%part, %splat, %in, %element, %wide) : (tensor<64x16xf32>, tensor<8x8xf32>, tensor<8x1xi1>, f32, tensor<8x4xf32>) -> ()
 
 // -----
 
 // What an op leaves as it is needs no op.
 
 // CHECK: %[[MADE:.*]]:3 = "make"
-// CHECK-NEXT: "use"(%[[MADE]]#0, %[[MADE]]#0, %[[MADE]]#1, %[[MADE]]#2)
+// CHECK-NEXT: "use"(%[[MADE]]#0, %[[MADE]]#0, %[[MADE]]#0, %[[MADE]]#1, %[[MADE]]#2)
 %x, %s, %i = "make"() : () -> (tensor<8x8xf32>, f32, index)
 %same = tile.broadcast %x : tensor<8x8xf32> -> tensor<8x8xf32>
+%whole = tile.slice %x dim 1 from 0 : tensor<8x8xf32> -> tensor<8x8xf32>
 %layout = tile.convert_layout %x : tensor<8x8xf32> -> tensor<8x8xf32>
 %splat = tile.splat %s : f32 -> tensor<1x1xf32>
 %element = tile.element %splat : tensor<1x1xf32> -> f32
 %number = tile.apply affine_map<(d0) -> (d0)>(%i)
-"use"(%same, %layout, %element, %number) : (tensor<8x8xf32>, tensor<8x8xf32>, f32, index) -> ()
+"use"(%same, %whole, %layout, %element, %number) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, f32, index) -> ()
 
 // -----
 
