@@ -80,6 +80,19 @@ LinearRead lineariseSubscripts(Operation *op, ReadOp read) {
   return found;
 }
 
+bool areDigitsOfOne(Operation *op, ReadOp read, ArrayRef<unsigned> indices) {
+  LinearRead linear = lineariseSubscripts(op, read);
+  SmallVector<unsigned> at = linear.subscriptsWith(indices.back());
+  if (at.size() != 1 || linear.others[at[0]] || linear.rest[at[0]] != getAffineConstantExpr(0, op->getContext()))
+    return false;
+  for (auto [d, c] : llvm::enumerate(linear.coefficients[at[0]])) {
+    bool isDigit = llvm::is_contained(indices, d);
+    if (isDigit ? linear.subscriptsWith(d) != at || c == 0 || (c == 1) != (d == indices.back()) : c != 0)
+      return false;
+  }
+  return true;
+}
+
 std::optional<LinearRead> lineariseRead(Operation *op, ReadOp read) {
   LinearRead found = lineariseSubscripts(op, read);
   return found.others.none() ? std::optional(std::move(found)) : std::nullopt;

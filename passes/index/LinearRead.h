@@ -23,6 +23,9 @@ struct LinearRead {
 
 /// Whether a subscript of `read` moves with an index of its statement that `isOne` holds for.
 bool movesWith(ReadOp read, mlir::AffineExpr subscript, llvm::function_ref<bool(unsigned)> isOne);
+/// Whether `indices` of `op` are digits of one number that alone is a subscript of `read`, in the body of op: `j_tile * 128 + j`, the last
+/// of them the fastest, or one index that stands in one subscript.
+bool areDigitsOfOne(mlir::Operation *op, ReadOp read, llvm::ArrayRef<unsigned> indices);
 /// The coefficients of subscript `r` of `read`, in the body of `op`; nothing where it is not linear in op's indices.
 std::optional<llvm::SmallVector<int64_t>> lineariseSubscript(mlir::Operation *op, ReadOp read, unsigned r);
 /// `read`, in the body of `op`, whose subscripts need not all be linear.

@@ -4,7 +4,9 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
+#include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
+#include "passes/plan/ProductTime.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,13 +29,13 @@ public:
   CoresProduct(Scheduler &scheduler, LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool unit)
       : s_(scheduler), l_(l), c_(c), dims_(dims), unit_(unit), type_(unit ? operandType(c, c.a, Unit::Mma, s_.target_) : Type()),
         bytes_(unit ? unitBytes(type_) : std::max<int64_t>(1, c.aType.getIntOrFloatBitWidth() / 8)),
-        isPlain_(c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 && bytes_ == 4),
         copied_(isCopied(c.a) && isCopied(c.b) && !c.isAMasked() && !c.isBMasked()) {
     l.unit = unit ? Unit::Mma : Unit::Simt;
     inTile_ = s_.findInTile(l);
   }
 
   void schedule(ReduceOp reduce) {
+    isPlain_ = isOneIndex(reduce, c_.a, c_.m) && isOneIndex(reduce, c_.b, c_.n) && c_.k.size() == 1 && bytes_ == 4;
     chooseResults();
     tileK_ = unit_ ? 64 / bytes_ : 32;
     assignOuter(c_.m, tileM_);
@@ -46,7 +48,7 @@ public:
     if (unit_ && (bm_ < kInstruction || bn_ < kInstruction || bk_ < 32 / bytes_)) // less than one instruction
       l_.unit = Unit::Simt;
     isMma_ = l_.unit == Unit::Mma;
-    small_ = bm_ * bn_ <= smallTile().m * smallTile().n;
+    small_ = bm_ * bn_ <= 64 * 64;
     chooseWarps();
     chooseStages();
     if (isMma_ && s_.target_.tma && !s_.target_.wgmma)
@@ -64,7 +66,11 @@ public:
 private:
   static constexpr int64_t kInstruction = 16; ///< rows of an mma instruction
 
-  ProductTile smallTile() const { return {64, 64, s_.costs_.cores.smallTilePercent}; }
+  /// Whether rows (columns) have one index, or what one was cut into where a tile reduces them (te-reduce-in-tiles).
+  bool isOneIndex(ReduceOp reduce, Value factor, ArrayRef<unsigned> side) const {
+    ReadOp read = findOperandRead(factor);
+    return side.size() == 1 || (inTile_[dims_[side.back()]] && read && areDigitsOfOne(reduce, read, side));
+  }
 
   /// A computed operand needs registers that the second block would take.
   bool isCopied(Value factor) const {
@@ -86,8 +92,9 @@ private:
     auto leastOf = [&](unsigned d) { return inTile_[dims_[d]] ? std::max<int64_t>(64, s_.clampTile(l_, dims_[d], 128)) : 64; };
     int64_t leastM = leastOf(c_.m.back()), leastN = leastOf(c_.n.back());
     // CUDA cores multiply words in 64 × 64 tiles, too, where the last round of 128 × 128 has little to do.
-    bool hasTwoSizes = !unit_ && isPlain_ && m > 0 && n > 0 && leastM == 64 && leastN == 64;
-    bool onlyTwo = hasTwoSizes && s_.target_.feedsCores; // (the halves between them gain nothing there)
+    bool hasTwoSizes = !unit_ && isPlain_ && m > 0 && n > 0 && leastM == 64 && leastN == 64,
+         isCut = isPlain_ && c_.m.size() + c_.n.size() > 2;
+    bool onlyTwo = (hasTwoSizes || isCut) && s_.target_.feedsCores; // (the halves between them gain nothing there)
     while (m > 0 && n > 0 && !onlyTwo && batch * ceilDiv(Count(m), tileM_) * ceilDiv(Count(n), tileN_) < s_.target_.smCount) {
       if (tileN_ > std::max(tileM_, leastN))
         tileN_ /= 2;
@@ -98,9 +105,15 @@ private:
       else
         break;
     }
-    if (hasTwoSizes && tileM_ == 128 && tileN_ == 128 &&
-        timeOf(smallTile(), m, n, batch, s_.target_) < timeOf(ProductTile{128, 128, 100}, m, n, batch, s_.target_))
-      tileM_ = tileN_ = 64;
+    if (hasTwoSizes && tileM_ == 128 && tileN_ == 128) {
+      ProductTile tile = chooseCoresTile(m, n, batch, s_.target_);
+      tileM_ = tile.m, tileN_ = tile.n;
+    }
+    // A side that was cut has tiles of one part.
+    auto partOf = [&](ArrayRef<unsigned> side, int64_t tile) {
+      return isCut && side.size() > 1 ? std::min(tile, s_.clampTile(l_, dims_[side.back()], tile)) : tile;
+    };
+    tileM_ = partOf(c_.m, tileM_), tileN_ = partOf(c_.n, tileN_);
   }
 
   void assignOuter(ArrayRef<unsigned> all, int64_t points) {
@@ -203,7 +216,7 @@ private:
   Type type_;     ///< in the unit
   int64_t bytes_; ///< of an operand's element there
   llvm::BitVector inTile_;
-  bool isPlain_;                              ///< one index each of rows, columns and sum, of words
+  bool isPlain_ = false;                      ///< one index each of rows, columns and sum, of words
   bool copied_;                               ///< both operands go from memory to slots as they are
   int64_t tileM_ = 0, tileN_ = 0, tileK_ = 0; ///< asked for
   int64_t bm_ = 0, bn_ = 0, bk_ = 0;          ///< that the tiles have

@@ -28,4 +28,10 @@ double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target 
   return rounds + (tile.teams > 1 ? costs.startOfTeams : 0) + (p.cluster > 1 ? costs.startOfCluster : 0);
 }
 
+ProductTile chooseCoresTile(int64_t m, int64_t n, int64_t batch, const Target &target) {
+  const ProductTile large{128, 128, 100}, small{64, 64, target.costs->cores.smallTilePercent};
+  bool isShort = m > 0 && n > 0 && timeOf(small, m, n, batch, target) < timeOf(large, m, n, batch, target);
+  return isShort ? small : large;
+}
+
 } // namespace kernelc::te

@@ -22,4 +22,7 @@ struct TiledProduct {
 /// Microseconds of all rounds of its tiles over the device, beside what all schedules have in common.
 double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target &target);
 
+/// The tile of a product of words on CUDA cores: 128 × 128, or 64 × 64 where the last round of those has little to do.
+ProductTile chooseCoresTile(int64_t m, int64_t n, int64_t batch, const Target &target);
+
 } // namespace kernelc::te

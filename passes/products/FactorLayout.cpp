@@ -34,15 +34,17 @@ std::optional<FactorCopy> FactorLayout::forCores(ReduceOp reduce, const Contract
     runs = runs.drop_back();
   auto isAlong = [&](ArrayRef<unsigned> list) { return llvm::any_of(list, [&](unsigned d) { return has(runs.back(), d); }); };
   ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
-  // Tensor copies bring a workspace's rows, whichever way they end; asynchronous ones would take them word by word.
-  bool runsAlongSum = isAlong(c.k) && !isAlong(outer), isFed = of_.target.feedsCores && c.k.size() == 1 && outer.size() == 1;
+  // Tensor copies bring a workspace's rows, whichever way they end; asynchronous ones would take them word by word. An index that is cut at
+  // its product's tiles is one all the same.
+  bool isCut = outer.size() > 1 && areDigitsOfOne(reduce, read, outer);
+  bool runsAlongSum = isAlong(c.k) && !isAlong(outer), isFed = of_.target.feedsCores && c.k.size() == 1 && (outer.size() == 1 || isCut);
   int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
   for (unsigned d : llvm::reverse(outer)) {
     SmallVector<unsigned> at; // the subscripts that have it
     for (auto [r, e] : llvm::enumerate(map.getResults()))
       if (has(e, d))
         at.push_back(r);
-    if (at.size() != 1 || !isa<AffineDimExpr>(map.getResult(at[0])))
+    if (at.size() != 1 || !(isCut || isa<AffineDimExpr>(map.getResult(at[0]))))
       continue;
     bool isUnfed = isFed && at[0] + 1 == rank && !isAligned(read.getTensor());
     bool isWhole = isFed || knownDivisor(reduce.getExtents().getResult(d), of_.facts) * bytes % kRowBytes == 0;

@@ -334,8 +334,8 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
     So m does not need the results in memory. The same is done over i, and over both. Other indices of the same
     side (a convolution's rows of pixels beside the columns) are parts as they stand. What needs m and walks p
     again leaves the reduction alone where a block may hold a row of p for both. C is a power of two:
-    what the cost model gives the product for a tile (rows and columns of te-plan; 64 on CUDA cores and
-    for mma.sync). An index that fits one tile is not cut. f may be any expression of the point.
+    what the cost model gives the product for a tile (rows and columns of te-plan; 64 for mma.sync, and
+    on CUDA cores but for products of words that warps feed). An index that fits one tile is not cut. f may be any expression of the point.
 
     *Runs after `te-split`, before `te-split-reduce` and `te-plan`, because* the first would take the
     tiles for digits, the second has to find the parts, and the third joins them to the product's launch.

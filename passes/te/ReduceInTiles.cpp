@@ -9,6 +9,7 @@
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/plan/ProductTime.h"
 #include "passes/plan/Sharing.h"
 #include "passes/te/InTiles.h"
 #include "passes/te/PointReaders.h"
@@ -180,8 +181,16 @@ private:
           continue;
         std::tie(least, rows, columns) = std::tuple(time, tileRows, tileColumns);
       }
-    } else if (fits(row, 64) && fits(column, 64)) {
-      rows = columns = 64; // the least that te-plan gives a product of other units
+    } else {
+      // What te-plan gives a product of words that warps feed; of other units the least that it gives.
+      bool isFed = target_.feedsCores && !hasUnit(c, target_) && c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 &&
+                   c.aType.getIntOrFloatBitWidth() == 32 && c.bType.getIntOrFloatBitWidth() == 32;
+      ProductTile chosen{64, 64, 100};
+      if (isFed)
+        chosen = chooseCoresTile(extentOfAll(c.m), extentOfAll(c.n), std::max<int64_t>(1, extentOfAll(c.batch)), target_);
+      for (int64_t tile : {int64_t(chosen.m), int64_t(64)})
+        if (!rows && fits(row, tile) && fits(column, tile))
+          rows = columns = tile;
     }
     auto set = [&](unsigned d, int64_t tile) {
       int64_t max = knownMax(extentOf(product, d), facts_);
