@@ -86,8 +86,8 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
 
 /// How many points these dims have together, very many where that is not known.
 Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
-/// Columns of a warpgroup's tile that has all `points` columns of a chain: whole boxes of 32, or of 64 where rows begin inside a sector
-/// of memory. Copies of narrower boxes take longer than the products (docs/lab/2026-11-26-heads-6.md).
+/// Columns of a warpgroup's tile that has all `points` columns of a chain: whole boxes of 32, or of 64 where rows of more begin inside a
+/// sector of memory. Copies of narrower boxes take longer than the products (docs/lab/2026-11-26-heads-6.md).
 int64_t tileOfColumns(int64_t points);
 /// Multiply-adds that the busiest multiprocessor makes of a product with so many tiles of rows.
 double workOf(double tilesOfRows, double columns, double tileColumns, double summed, const Target &target);

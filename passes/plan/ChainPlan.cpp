@@ -28,7 +28,7 @@ SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, co
 
 int64_t tileOfColumns(int64_t points) {
   constexpr int64_t kSector = 16;
-  return int64_t(llvm::alignTo(uint64_t(points), points % kSector ? kLine : kLine / 2));
+  return int64_t(llvm::alignTo(uint64_t(points), points > kLine / 2 && points % kSector ? kLine : kLine / 2));
 }
 
 bool Scheduler::scheduleChain(LaunchPlan &l) {

@@ -22,7 +22,7 @@ namespace {
 /// A reduction over the parts that tiles have, merged by a second one.
 class PartsInTiles {
 public:
-  PartsInTiles(const TiledProduct &tiled, const SizeFacts &facts) : tiled_(tiled), facts_(facts) {}
+  PartsInTiles(const ReducedProduct &tiled, const SizeFacts &facts) : tiled_(tiled), facts_(facts) {}
 
   struct Site {
     ReduceOp op;
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  const TiledProduct &tiled_;
+  const ReducedProduct &tiled_;
   const SizeFacts &facts_;
 };
 
@@ -144,7 +144,7 @@ LogicalResult splitReaders(KernelOp kernel, DimInTiles &dim) {
 
 // Each step is a rewrite of its own, held against its own sketch: what the later ones meet, the readers of digits, is what the earlier
 // ones leave.
-FailureOr<bool> reduceInTiles(KernelOp kernel, const TiledProduct &tiled, const SizeFacts &facts) {
+FailureOr<bool> reduceInTiles(KernelOp kernel, const ReducedProduct &tiled, const SizeFacts &facts) {
   bool changed = false;
   PartsInTiles parts(tiled, facts);
   for (const ReductionOfProduct &r : tiled.reductions) {

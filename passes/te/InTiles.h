@@ -15,7 +15,7 @@ struct ReductionOfProduct {
 };
 
 /// A product whose results are reduced in the tiles that it has of them.
-struct TiledProduct {
+struct ReducedProduct {
   ReduceOp product;
   std::vector<ReductionOfProduct> reductions;
   llvm::SmallVector<int64_t> radix;   ///< points of a tile for each dim of the results; 0: all that there are, or no parts
@@ -26,6 +26,6 @@ struct TiledProduct {
 Digits digitsOfTiles(mlir::AffineExpr extent, int64_t radix, const SizeFacts &facts);
 
 /// Cuts the reductions, and splits the product and what reads it. Whether anything was changed.
-mlir::FailureOr<bool> reduceInTiles(KernelOp kernel, const TiledProduct &tiled, const SizeFacts &facts);
+mlir::FailureOr<bool> reduceInTiles(KernelOp kernel, const ReducedProduct &tiled, const SizeFacts &facts);
 
 } // namespace kernelc::te

@@ -54,7 +54,7 @@ public:
     for (bool changed = true; changed;) {
       changed = false;
       for (ReduceOp product : kernel_.getBlock().getOps<ReduceOp>())
-        if (std::optional<TiledProduct> tiled = findTiled(product)) {
+        if (std::optional<ReducedProduct> tiled = findTiled(product)) {
           FailureOr<bool> done = reduceInTiles(kernel_, *tiled, facts_);
           if (failed(done))
             return failure();
@@ -106,13 +106,13 @@ private:
     return true;
   }
 
-  std::optional<TiledProduct> findTiled(ReduceOp product) {
+  std::optional<ReducedProduct> findTiled(ReduceOp product) {
     std::optional<Contraction> found = findContraction(product);
     if (!found || product.getCondition() || product.getYield().getCondition())
       return std::nullopt;
     const Contraction &c = *found;
     unsigned rank = product.getNumParallel();
-    TiledProduct tiled{product, {}, SmallVector<int64_t>(rank, 0), {c.m.back(), c.n.back()}};
+    ReducedProduct tiled{product, {}, SmallVector<int64_t>(rank, 0), {c.m.back(), c.n.back()}};
     llvm::SmallBitVector reduced(rank);
     llvm::SetVector<Operation *> readers;
     for (Operation *user : product.getResult().getUsers())
@@ -135,7 +135,7 @@ private:
   }
 
   /// Whether the product's dims can be split as its tiles have them; if only data is in the way, a remark says so.
-  bool canSplit(const TiledProduct &tiled) {
+  bool canSplit(const ReducedProduct &tiled) {
     ReduceOp product = tiled.product;
     for (auto [d, radix] : llvm::enumerate(tiled.radix)) {
       if (!radix || canSplitParallelDim(product, d, digitsOfTiles(extentOf(product, d), radix, facts_).endsEarly))
