@@ -138,13 +138,13 @@ bool BodyToTiles::staysInsideInRounds(AffineExpr subscript, AffineExpr size) {
   return points.isNeverNegative(subscript, p) && points.isNeverNegative(size - 1 - subscript, p);
 }
 
-/// Whether the indices of a read that may stick out of their extents are subscripts of their own, so that masks of these keep the read
-/// inside, and tensor copies need no masks.
+/// Whether the grid's indices of a read that may stick out of their extents are subscripts of their own: tensor copies need no masks of
+/// these, which padding spares others. (What is summed is masked in any case.)
 bool BodyToTiles::isKeptByOwnMasks(te::ReadOp read) {
   AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
   return llvm::all_of(llvm::enumerate(read.getOperands_()), [&](auto operand) {
     std::optional<unsigned> d = te::findIndex(op_, operand.value());
-    if (!d || !c_.ragged[dims_[*d]])
+    if (!d || !c_.ragged[dims_[*d]] || !c_.onGrid[dims_[*d]])
       return d.has_value();
     return llvm::any_of(llvm::zip(map.getResults(), shape.getResults()), [&](auto at) {
       return std::get<0>(at) == b_.getAffineDimExpr(operand.index()) && std::get<1>(at) == c_.extents.getResult(dims_[*d]);

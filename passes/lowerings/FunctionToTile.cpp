@@ -13,6 +13,8 @@
 #include "passes/plan/Beside.h"
 #include "passes/tile/Access.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace kernelc {
@@ -217,8 +219,31 @@ void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
   }
 }
 
+/// What the sizes are multiples of by the plan's facts and by what the program requires (`require K % 64 == 0`), which no variant asks.
+static SmallVector<int64_t> findDivisors(KernelOp kernel, ArrayRef<int64_t> sizeDiv) {
+  SmallVector<int64_t> divisors(sizeDiv);
+  for (Attribute a : kernel.getRequirements()) {
+    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+    for (auto [e, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags())) {
+      auto bin = dyn_cast<AffineBinaryOpExpr>(e);
+      if (!isEquality || !bin || e.getKind() != AffineExprKind::Mod)
+        continue;
+      constexpr int64_t kMost = 1 << 20; // far more than any tile
+      auto size = dyn_cast<AffineSymbolExpr>(bin.getLHS());
+      auto divisor = dyn_cast<AffineConstantExpr>(bin.getRHS());
+      if (!size || !divisor || divisor.getValue() < 1 || divisor.getValue() > kMost)
+        continue;
+      int64_t &known = divisors[size.getPosition()];
+      if (int64_t both = std::lcm(known, divisor.getValue()); both <= kMost)
+        known = both;
+    }
+  }
+  return divisors;
+}
+
 void LaunchEmitter::findRagged() {
-  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
+  SmallVector<int64_t> divisors = findDivisors(kernel_, plan_.sizeDiv);
+  SizeFacts facts{divisors, plan_.sizeMax};
   size_t indices = l_.tiles.size();
   c_.ragged.resize(indices);
   c_.mayBeBeyond.resize(indices);

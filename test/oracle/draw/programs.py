@@ -11,7 +11,7 @@ from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .mixed import mixed
 from .scatters import scatters
-from .steps import pages, phases
+from .steps import bands, pages, phases
 from .inputs import floats, positions, whole
 from .wrong import wrong
 from .reductions import reduction, solved, window
@@ -269,7 +269,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed, bands)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 

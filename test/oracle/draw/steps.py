@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums whose terms come in steps: transposed convolutions, and rows of pages that a table names."""
+"""Sums whose terms come in steps: transposed convolutions, products of windows that begin and end by a batch or a row, and rows of pages
+that a table names."""
 from ..element_types import TYPES
-from .inputs import positions
+from .inputs import positions, whole
 
 
 def phases(b):
@@ -18,6 +19,29 @@ def phases(b):
     at = f"l + {pad} - {dilation} * r"
     indices, channel, taps = ("r", "o", "o, r") if grouped else ("c, r", "c", "c, o, r")
     b.say(f"{y}[o, l] = sum[{indices}, ({at}) % {stride} == 0]({x}.pad(0)[{channel}, ({at}) // {stride}] * {f}[{taps}])")
+
+
+def bands(b):
+    """A product of rows and columns of each batch, of which a condition says where its summed indices begin and end."""
+    kind = b.pick("f32", "bf16", "f32", "i32")
+    for name in "BMNC":
+        b.size(name, least=1)
+    summed = {"c": "C", **{i: d for i, d in (("s", "S"), ("t", "T")) if b.chance(75)}}
+    for dim in summed.values():
+        b.size(dim)
+    order = sorted(summed, key=lambda _: b.integer(0, 9))
+    dims = [summed[i] for i in order]
+    pool = None if kind == "i32" else whole(TYPES[kind])
+    x, w = (b.tensor(kind, ["B", d, *dims], pool=pool) for d in "MN")
+    y = b.tensor("f32" if kind == "bf16" else kind, ["B", "M", "N"], "out")
+    ends = []
+    for i in order:
+        ends += [f"{i} {b.pick('>= b', '<= b', '< b + 2', '>= b - 1', '>= 2 * b - 1', '<= b // 2 + 1', '>= m', '<= n + 1', '>= b % 2', '!= b', '< C - b')}"
+                 for _ in range(b.pick(0, 1, 1, 2))]
+    if len(order) > 1 and b.chance(25):
+        ends.append(f"{order[0]} + {order[1]} {b.pick('<= b + 1', '>= b', '< C')}")
+    at = ", ".join(order)
+    b.say(f"{y}[b, m, n] = sum[{', '.join(order + ends)}]({x}[b, m, {at}] * {w}[b, n, {at}])")
 
 
 def pages(b):
