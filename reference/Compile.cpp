@@ -132,6 +132,25 @@ void findLastUses(Program &program, ArrayRef<Operation *> ops, const llvm::Dense
     program.slots[root(out.slot)].lastUse = int(ops.size());
 }
 
+absl::StatusOr<Step> makeStep(ModuleOp code, Operation &op, Arithmetic arithmetic, ProgramBuilder &builder, const EmitOptions &options) {
+  int out = builder.slotOf.lookup(op.getResult(0));
+  auto step = emitStatement(code, &op, arithmetic, builder.program, builder.slotOf, out, int(builder.program.steps.size()), options);
+  if (!step.ok())
+    return step;
+  builder.program.contextWords += 2 * step->parallel;
+  if (step->stateWords > 0)
+    ++builder.program.contextWords;
+  if (Value init = te::findInit(&op); init && builder.program.slots[out].sharesWith < 0)
+    step->copyFrom = builder.slotOf.lookup(init);
+  auto partial = dyn_cast<te::ComputeOp>(op);
+  if (partial && !partial.getInit() &&
+      (partial.getPartial() || partial.getCondition() || partial.getYield().getCondition() || partial.getOutMap()))
+    step->fill = true; // with zeros: nothing may depend on what memory held
+  if (auto recurrence = dyn_cast<te::RecurrenceOp>(op); recurrence && !recurrence.getInit() && recurrence.getPartial())
+    step->fill = true;
+  return step;
+}
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelOp original, Arithmetic arithmetic, Sums sums) {
@@ -165,21 +184,9 @@ absl::StatusOr<std::unique_ptr<ReferenceKernel::Impl>> compileKernel(te::KernelO
         continue;
       return unsupported(&op);
     }
-    int out = builder.slotOf.lookup(op.getResult(0));
-    auto step = emitStatement(*code, &op, arithmetic, builder.program, builder.slotOf, out, int(builder.program.steps.size()), options);
+    auto step = makeStep(*code, op, arithmetic, builder, options);
     if (!step.ok())
       return step.status();
-    builder.program.contextWords += 2 * step->parallel;
-    if (step->stateWords > 0)
-      ++builder.program.contextWords;
-    if (Value init = te::findInit(&op); init && builder.program.slots[out].sharesWith < 0)
-      step->copyFrom = builder.slotOf.lookup(init);
-    auto partial = dyn_cast<te::ComputeOp>(op);
-    if (partial && !partial.getInit() &&
-        (partial.getPartial() || partial.getCondition() || partial.getYield().getCondition() || partial.getOutMap()))
-      step->fill = true; // with zeros: nothing may depend on what memory held
-    if (auto recurrence = dyn_cast<te::RecurrenceOp>(op); recurrence && !recurrence.getInit() && recurrence.getPartial())
-      step->fill = true;
     builder.program.steps.push_back(std::move(*step));
     ops.push_back(&op);
   }

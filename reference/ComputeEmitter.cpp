@@ -13,6 +13,21 @@ namespace kernelc::reference {
 /// vectorises does not depend on the number of threads.
 static constexpr int64_t kInnerBlock = 4096;
 
+/// Stores `value` where `condition` holds.
+static void storeWhere(Builder &b, ScalarEmitter &body, const Scalar &condition, int out, Type element, ArrayRef<Value> at,
+                       const Scalar &value) {
+  if (condition.e) { // either side may be what the device keeps
+    Scalar old = body.load(out, element, at);
+    Scalar chosen{arith::SelectOp::create(b, condition.v, value.v, old.v), selectError(b, condition, value, old)};
+    body.store(out, element, at, chosen);
+    return;
+  }
+  emitIf(b, condition.v, {}, [&] {
+    body.store(out, element, at, value);
+    return SmallVector<Value>();
+  });
+}
+
 absl::Status emitCompute(Builder &b, FunctionEnv &env, te::ComputeOp op, int out, int number, Value begin, Value end, Step &step) {
   FirstFailure failure;
   unsigned n = op.getNumDims();
@@ -59,16 +74,7 @@ absl::Status emitCompute(Builder &b, FunctionEnv &env, te::ComputeOp op, int out
       if (!failure.keep(condition.status()))
         return {};
       reportBad(b, env, number, orMaybe(b, value->bad, condition->bad), condition->v);
-      if (condition->e) { // either side may be what the device keeps
-        Scalar old = body.load(out, element, at);
-        Scalar chosen{arith::SelectOp::create(b, condition->v, value->v, old.v), selectError(b, *condition, *value, old)};
-        body.store(out, element, at, chosen);
-        return {};
-      }
-      emitIf(b, condition->v, {}, [&] {
-        body.store(out, element, at, *value);
-        return SmallVector<Value>();
-      });
+      storeWhere(b, body, *condition, out, element, at, *value);
       return {};
     });
     return {};

@@ -272,31 +272,36 @@ static SmallVector<Value> addExtreme(Builder &b, bool isMax, ArrayRef<Value> sta
   return {m.select(condition, next[0], state[0]), m.select(low, next[1], state[1]), m.select(high, next[2], state[2])};
 }
 
+/// The same of booleans, whose error is whether they may be the other one.
+static SmallVector<Value> addBool(Builder &b, te::Combiner kind, ArrayRef<Value> state, Value next, Value v, Value te, Value condition,
+                                  Value unsure) {
+  Value e = orMaybe(b, state[1], te);
+  if (kind == te::Combiner::Any || kind == te::Combiner::All) {
+    Value one = constInt(b, v.getType(), 1);
+    auto deciding = [&](Value x, Value e) -> Value {
+      Value d = kind == te::Combiner::Any ? x : Value(arith::XOrIOp::create(b, x, one));
+      return e ? Value(arith::AndIOp::create(b, d, arith::XOrIOp::create(b, e, one))) : d;
+    };
+    Value decided = arith::OrIOp::create(b, deciding(state[0], state[1]), deciding(v, te));
+    e = arith::SelectOp::create(b, decided, constInt(b, v.getType(), 0), e);
+  }
+  SmallVector<Value> result = {next, e};
+  if (condition)
+    result = {arith::SelectOp::create(b, condition, next, state[0]), arith::SelectOp::create(b, condition, e, state[1])};
+  if (unsure) // taken or not
+    result[1] = arith::OrIOp::create(
+        b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
+  return result;
+}
+
 SmallVector<Value> addWithError(Builder &b, te::Combiner kind, ArrayRef<Value> state, const Term &term, bool isFloat, const SumUnit &unit,
                                 llvm::function_ref<Value(Value, Value)> combine) {
   int64_t lanes = lanesOf(state[0]);
   auto wide = [&](Value v) { return v ? splat(b, v, lanes) : v; };
   Value v = wide(term.value.v), te = wide(term.value.e), condition = wide(term.condition.v), unsure = wide(term.condition.e);
   Value next = combine(state[0], v);
-  if (isBool(v)) {
-    Value e = orMaybe(b, state[1], te);
-    if (kind == te::Combiner::Any || kind == te::Combiner::All) {
-      Value one = constInt(b, v.getType(), 1);
-      auto deciding = [&](Value x, Value e) -> Value {
-        Value d = kind == te::Combiner::Any ? x : Value(arith::XOrIOp::create(b, x, one));
-        return e ? Value(arith::AndIOp::create(b, d, arith::XOrIOp::create(b, e, one))) : d;
-      };
-      Value decided = arith::OrIOp::create(b, deciding(state[0], state[1]), deciding(v, te));
-      e = arith::SelectOp::create(b, decided, constInt(b, v.getType(), 0), e);
-    }
-    SmallVector<Value> result = {next, e};
-    if (condition)
-      result = {arith::SelectOp::create(b, condition, next, state[0]), arith::SelectOp::create(b, condition, e, state[1])};
-    if (unsure) // taken or not
-      result[1] = arith::OrIOp::create(
-          b, result[1], arith::AndIOp::create(b, unsure, orMaybe(b, arith::OrIOp::create(b, e, state[1]), difference(b, next, state[0]))));
-    return result;
-  }
+  if (isBool(v))
+    return addBool(b, kind, state, next, v, te, condition, unsure);
   if (isFloat && (kind == te::Combiner::Max || kind == te::Combiner::Min))
     return addExtreme(b, kind == te::Combiner::Max, state, v, te, condition, unsure, combine);
   ErrorMath m(b, v);

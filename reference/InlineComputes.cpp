@@ -39,6 +39,31 @@ bool readsOnce(Operation *consumer, te::ReadOp read) {
   return llvm::all_of(consumer->getRegion(0).front().getArguments(), [&](Value v) { return seen.contains(v); });
 }
 
+/// `inner`, of the block that `outer` reads a point of, at that point: the outer one's map is composed into its own.
+Value composeRead(OpBuilder &b, te::ReadOp outer, te::ReadOp inner, Block &block, const IRMapping &mapping) {
+  AffineMap point = outer.getMapOrIdentity();
+  // Operands: the outer read's, then those of the inner that are no block arguments.
+  SmallVector<Value> operands = llvm::to_vector(outer.getOperands_());
+  SmallVector<AffineExpr> replacements;
+  for (Value v : inner.getOperands_()) {
+    auto arg = dyn_cast<BlockArgument>(v);
+    if (arg && arg.getOwner() == &block) {
+      replacements.push_back(point.getResult(arg.getArgNumber()));
+    } else {
+      replacements.push_back(b.getAffineDimExpr(operands.size()));
+      operands.push_back(mapping.lookupOrDefault(v));
+    }
+  }
+  SmallVector<AffineExpr> results;
+  for (AffineExpr e : inner.getMapOrIdentity().getResults())
+    results.push_back(e.replaceDims(replacements));
+  AffineMap map = simplifyAffineMap(AffineMap::get(operands.size(), point.getNumSymbols(), results, b.getContext()));
+  Value padding = inner.getPadding() ? mapping.lookupOrDefault(inner.getPadding()) : Value();
+  return te::ReadOp::create(b, inner.getLoc(), inner.getResult().getType(), mapping.lookupOrDefault(inner.getTensor()), operands,
+                            AffineMapAttr::get(map), te::BoundsModeAttr::get(b.getContext(), inner.getBounds()), padding)
+      .getResult();
+}
+
 bool tryInline(te::ComputeOp op) {
   if (op.getCondition() || op.getInit() || op.getOutMap() || op.getPartial() || op.getYield().getCondition() || !op->hasOneUse())
     return false;
@@ -78,26 +103,7 @@ bool tryInline(te::ComputeOp op) {
       continue;
     }
     auto from = cast<te::ReadOp>(inner);
-    // Operands: the outer read's, then those of the inner that are no block arguments.
-    SmallVector<Value> operands = llvm::to_vector(read.getOperands_());
-    SmallVector<AffineExpr> replacements;
-    for (Value v : from.getOperands_()) {
-      auto arg = dyn_cast<BlockArgument>(v);
-      if (arg && arg.getOwner() == &op.getBlock()) {
-        replacements.push_back(outer.getResult(arg.getArgNumber()));
-      } else {
-        replacements.push_back(b.getAffineDimExpr(operands.size()));
-        operands.push_back(mapping.lookupOrDefault(v));
-      }
-    }
-    SmallVector<AffineExpr> results;
-    for (AffineExpr e : from.getMapOrIdentity().getResults())
-      results.push_back(e.replaceDims(replacements));
-    AffineMap map = simplifyAffineMap(AffineMap::get(operands.size(), outer.getNumSymbols(), results, b.getContext()));
-    Value padding = from.getPadding() ? mapping.lookupOrDefault(from.getPadding()) : Value();
-    auto clone = te::ReadOp::create(b, from.getLoc(), from.getResult().getType(), mapping.lookupOrDefault(from.getTensor()), operands,
-                                    AffineMapAttr::get(map), te::BoundsModeAttr::get(b.getContext(), from.getBounds()), padding);
-    mapping.map(from.getResult(), clone.getResult());
+    mapping.map(from.getResult(), composeRead(b, read, from, op.getBlock(), mapping));
   }
   read.getResult().replaceAllUsesWith(mapping.lookupOrDefault(op.getYield().getValues()[0]));
   read.erase();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "support/ElementType.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace kernelc::reference {
 namespace {
@@ -70,12 +71,15 @@ const MathFunction *findMathFunction(llvm::StringRef op) {
   return nullptr;
 }
 
-const std::vector<std::pair<const char *, void *>> &runtimeSymbols() {
+using Symbols = std::vector<std::pair<const char *, void *>>;
+
+/// Functions of the C library, in f32 and f64.
+static Symbols mathSymbols() {
 #define KC_BOTH(name) {#name "f", address(static_cast<F1>(std::name))}, {#name, address(static_cast<D1>(std::name))}
 #define KC_BOTH2(name) {#name "f", address(static_cast<F2>(std::name))}, {#name, address(static_cast<D2>(std::name))}
 #define KC_OWN(name)                                                                                                                       \
   {"kc_" #name "f", address(static_cast<F1>(std::name))}, { "kc_" #name, address(static_cast<D1>(std::name)) }
-  static const auto *table = new std::vector<std::pair<const char *, void *>>{
+  return {
       KC_BOTH(acos),
       KC_BOTH(asin),
       KC_BOTH(atan),
@@ -114,6 +118,15 @@ const std::vector<std::pair<const char *, void *>> &runtimeSymbols() {
       KC_OWN(erfc),
       KC_OWN(expm1),
       KC_OWN(log1p),
+  };
+#undef KC_BOTH
+#undef KC_BOTH2
+#undef KC_OWN
+}
+
+/// Functions of the reference's own, and what LLVM calls.
+static Symbols ownSymbols() {
+  return {
       {"kc_rsqrtf", address(&rsqrtF)},
       {"kc_rsqrt", address(&rsqrtD)},
       {"kc_ipow", address(&ipow)},
@@ -129,9 +142,14 @@ const std::vector<std::pair<const char *, void *>> &runtimeSymbols() {
       {"memset", reinterpret_cast<void *>(&std::memset)},
       {"memmove", reinterpret_cast<void *>(&std::memmove)},
   };
-#undef KC_BOTH
-#undef KC_BOTH2
-#undef KC_OWN
+}
+
+const Symbols &runtimeSymbols() {
+  static const auto *table = [] {
+    auto *all = new Symbols(mathSymbols());
+    llvm::append_range(*all, ownSymbols());
+    return all;
+  }();
   return *table;
 }
 

@@ -25,6 +25,7 @@ private:
   };
   absl::Status reducePoints(const ReducePlan &plan, ArrayRef<Point> points, int64_t lanes);
   absl::Status reduceTile(const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper);
+  SmallVector<Value> reduceBorder(const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper, int64_t lanes);
 
   Builder &b_;
   FunctionEnv &env_;
@@ -95,12 +96,45 @@ absl::Status ReduceEmitter::reducePoints(const ReducePlan &plan, ArrayRef<Point>
   return failure_.status();
 }
 
+static Value offsetBy(Builder &b, Value v, int64_t by) { return by ? Value(arith::AddIOp::create(b, v, constI64(b, by))) : v; }
+
+/// Of a tile that is not whole: point by point, along the vector dim in vectors while they fit.
+SmallVector<Value> ReduceEmitter::reduceBorder(const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper, int64_t lanes) {
+  SmallVector<Value> dims = llvm::to_vector(base);
+  SmallVector<LoopDim> loops;
+  for (auto [d, factor] : plan.jam)
+    loops.push_back({d, base[d], minS(b_, upper[d], offsetBy(b_, base[d], factor)), {}});
+  auto inner = [&](ValueRange) -> SmallVector<Value> {
+    if (!plan.vectorDim) {
+      failure_.keep(reducePoints(plan, {{dims}}, 1));
+      return {};
+    }
+    unsigned v = *plan.vectorDim;
+    Value last = minS(b_, upper[v], offsetBy(b_, base[v], plan.vectors * lanes));
+    Value length = arith::SubIOp::create(b_, last, base[v]);
+    Value vectorised = arith::AddIOp::create(
+        b_, base[v], arith::SubIOp::create(b_, length, emitRemainder(b_, Division::SignedTrunc, length, constI64(b_, lanes))));
+    auto points = [&](int64_t width) {
+      return [&, width](Value iv, ValueRange) -> SmallVector<Value> {
+        dims[v] = iv;
+        failure_.keep(reducePoints(plan, {{dims}}, width));
+        return {};
+      };
+    };
+    emitFor(b_, base[v], vectorised, constI64(b_, lanes), {}, points(lanes));
+    emitFor(b_, vectorised, last, {}, {}, points(1));
+    return {};
+  };
+  if (loops.empty())
+    return inner({});
+  return LoopNest(b_, IntegerSet(), {}).emit(loops, dims, {}, inner);
+}
+
 /// All points of the tile at `base` that lie below `upper`.
 absl::Status ReduceEmitter::reduceTile(const ReducePlan &plan, ArrayRef<Value> base, ArrayRef<Value> upper) {
   Type element = env_.valueType(op_.getYield().getValues()[0].getType());
   unsigned bytes = std::max(4u, element.getIntOrFloatBitWidth() / 8);
   int64_t lanes = plan.vectorDim ? vectorBytes_ / bytes : 1;
-  auto offset = [&](Value v, int64_t by) { return by ? Value(arith::AddIOp::create(b_, v, constI64(b_, by))) : v; };
   // Whole tile: every point at once, in registers.
   SmallVector<Point> points = {{llvm::to_vector(base)}};
   Value whole;
@@ -109,10 +143,10 @@ absl::Status ReduceEmitter::reduceTile(const ReducePlan &plan, ArrayRef<Value> b
     for (const Point &p : points)
       for (int64_t i = 0; i < count; ++i) {
         next.push_back(p);
-        next.back().dims[d] = offset(p.dims[d], i * stride);
+        next.back().dims[d] = offsetBy(b_, p.dims[d], i * stride);
       }
     points = next;
-    Value fits = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, offset(base[d], count * stride), upper[d]);
+    Value fits = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, offsetBy(b_, base[d], count * stride), upper[d]);
     whole = whole ? Value(arith::AndIOp::create(b_, whole, fits)) : fits;
   };
   for (auto [d, factor] : plan.jam)
@@ -125,38 +159,8 @@ absl::Status ReduceEmitter::reduceTile(const ReducePlan &plan, ArrayRef<Value> b
     failure_.keep(reducePoints(plan, points, lanes));
     return SmallVector<Value>();
   });
-  // Border tile: point by point, along the vector dim in vectors while they fit.
   Value border = arith::XOrIOp::create(b_, whole, constInt(b_, b_.getI1Type(), 1));
-  emitIf(b_, border, {}, [&] {
-    SmallVector<Value> dims = llvm::to_vector(base);
-    SmallVector<LoopDim> loops;
-    for (auto [d, factor] : plan.jam)
-      loops.push_back({d, base[d], minS(b_, upper[d], offset(base[d], factor)), {}});
-    auto inner = [&](ValueRange) -> SmallVector<Value> {
-      if (!plan.vectorDim) {
-        failure_.keep(reducePoints(plan, {{dims}}, 1));
-        return {};
-      }
-      unsigned v = *plan.vectorDim;
-      Value last = minS(b_, upper[v], offset(base[v], plan.vectors * lanes));
-      Value length = arith::SubIOp::create(b_, last, base[v]);
-      Value vectorised = arith::AddIOp::create(
-          b_, base[v], arith::SubIOp::create(b_, length, emitRemainder(b_, Division::SignedTrunc, length, constI64(b_, lanes))));
-      auto points = [&](int64_t width) {
-        return [&, width](Value iv, ValueRange) -> SmallVector<Value> {
-          dims[v] = iv;
-          failure_.keep(reducePoints(plan, {{dims}}, width));
-          return {};
-        };
-      };
-      emitFor(b_, base[v], vectorised, constI64(b_, lanes), {}, points(lanes));
-      emitFor(b_, vectorised, last, {}, {}, points(1));
-      return {};
-    };
-    if (loops.empty())
-      return inner({});
-    return LoopNest(b_, IntegerSet(), {}).emit(loops, dims, {}, inner);
-  });
+  emitIf(b_, border, {}, [&] { return reduceBorder(plan, base, upper, lanes); });
   return failure_.status();
 }
 

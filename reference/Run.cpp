@@ -97,8 +97,11 @@ private:
   absl::Status check();
   absl::Status checkView(const TensorView &v, const Program::Parameter &p, ElementType type, const char *what);
   absl::Status bindArgument(int slot);
+  const TensorView *findOutMemory(int slot) const;
   absl::Status makeResult(int slot);
   void describe(int slot);
+  void startResult(const Step &step);
+  absl::Status runUnits(size_t index);
   absl::Status runStep(size_t index);
   absl::Status copyOutputs();
   ElementType memoryElement(const Slot &s) const;
@@ -240,6 +243,25 @@ ElementType Runner::memoryElement(const Slot &s) const {
   }
 }
 
+/// The caller's memory for a result, straight into which it may be written: its layout allows that, and nothing is read from it.
+const TensorView *Runner::findOutMemory(int slot) const {
+  for (size_t i = 0; i < outs_.size(); ++i) {
+    const TensorView &v = outs_[i];
+    size_t rank = v.shape.size();
+    if (root(program_.outs[i].slot) != slot || program_.slots[slot].hasError || elementBits(v.type) == 4 ||
+        v.shape != tensors_[slot].host.shape || (rank && v.strides[rank - 1] != 1 && v.shape[rank - 1] > 1))
+      continue;
+    bool disjoint = true;
+    for (const TensorView &a : args_)
+      disjoint &= !overlap(a, v);
+    for (size_t k = 0; k < outs_.size(); ++k)
+      disjoint &= k == i || !overlap(outs_[k], v);
+    if (disjoint)
+      return &v;
+  }
+  return nullptr;
+}
+
 absl::Status Runner::makeResult(int slot) {
   const Slot &s = program_.slots[slot];
   Tensor &t = tensors_[slot];
@@ -260,22 +282,9 @@ absl::Status Runner::makeResult(int slot) {
     describe(slot);
     return absl::OkStatus();
   }
-  // Straight into the caller's memory where its layout allows and nothing is read from it.
-  for (size_t i = 0; i < outs_.size(); ++i) {
-    const TensorView &v = outs_[i];
-    size_t rank = v.shape.size();
-    if (root(program_.outs[i].slot) != slot || s.hasError || elementBits(v.type) == 4 || v.shape != t.host.shape ||
-        (rank && v.strides[rank - 1] != 1 && v.shape[rank - 1] > 1))
-      continue;
-    bool disjoint = true;
-    for (const TensorView &a : args_)
-      disjoint &= !overlap(a, v);
-    for (size_t k = 0; k < outs_.size(); ++k)
-      disjoint &= k == i || !overlap(outs_[k], v);
-    if (!disjoint)
-      continue;
-    t.host.data = v.data;
-    t.host.strides = v.strides;
+  if (const TensorView *v = findOutMemory(slot)) {
+    t.host.data = v->data;
+    t.host.strides = v->strides;
     describe(slot);
     return absl::OkStatus();
   }
@@ -304,10 +313,8 @@ absl::Status Runner::makeResult(int slot) {
   return absl::OkStatus();
 }
 
-absl::Status Runner::runStep(size_t index) {
-  const Step &step = program_.steps[index];
-  if (absl::Status s = makeResult(step.out); !s.ok())
-    return s;
+/// What a step's result has before it runs: what it goes on from, or one element everywhere.
+void Runner::startResult(const Step &step) {
   Tensor &out = tensors_[step.out];
   const Slot &slot = program_.slots[step.out];
   const Box &box = windows_.slots[step.out];
@@ -335,21 +342,12 @@ absl::Status Runner::runStep(size_t index) {
     if (ownErrors)
       copyTensor(out.errorTensor().part(box.lower, box.upper), repeated(&exact, ElementType::f64), pool_);
   }
+}
 
+/// All units of a step, on all threads.
+absl::Status Runner::runUnits(size_t index) {
+  const Step &step = program_.steps[index];
   const Box &window = windows_.steps[index];
-  for (size_t d = 0; d < window.lower.size(); ++d) {
-    context_[step.window + 2 * d] = window.lower[d];
-    context_[step.window + 2 * d + 1] = window.upper[d];
-  }
-  Memory states;
-  if (step.stateWords > 0) {
-    auto bytes = product(out.host.shape, step.stateWords * 8);
-    auto memory = bytes ? allocate(*bytes, step.name) : absl::InvalidArgumentError(absl::StrCat("'", step.name, "' is too large"));
-    if (!memory.ok())
-      return memory.status();
-    states = *std::move(memory);
-    context_[step.states] = reinterpret_cast<int64_t>(states.get());
-  }
   std::vector<int64_t> counts;
   double cost = double(step.operations);
   for (auto [d, factor] : step.units) {
@@ -369,8 +367,30 @@ absl::Status Runner::runStep(size_t index) {
     if (!stop_.load(std::memory_order_relaxed))
       kernel_.functions[index](context_.data(), b, e);
   });
-  if (stop_.load())
-    return absl::CancelledError("interrupted");
+  return stop_.load() ? absl::CancelledError("interrupted") : absl::OkStatus();
+}
+
+absl::Status Runner::runStep(size_t index) {
+  const Step &step = program_.steps[index];
+  if (absl::Status s = makeResult(step.out); !s.ok())
+    return s;
+  startResult(step);
+  const Box &window = windows_.steps[index];
+  for (size_t d = 0; d < window.lower.size(); ++d) {
+    context_[step.window + 2 * d] = window.lower[d];
+    context_[step.window + 2 * d + 1] = window.upper[d];
+  }
+  Memory states;
+  if (step.stateWords > 0) {
+    auto bytes = product(tensors_[step.out].host.shape, step.stateWords * 8);
+    auto memory = bytes ? allocate(*bytes, step.name) : absl::InvalidArgumentError(absl::StrCat("'", step.name, "' is too large"));
+    if (!memory.ok())
+      return memory.status();
+    states = *std::move(memory);
+    context_[step.states] = reinterpret_cast<int64_t>(states.get());
+  }
+  if (absl::Status s = runUnits(index); !s.ok())
+    return s;
 
   for (size_t i = 0; i < tensors_.size(); ++i)
     if (program_.slots[i].lastUse == int(index)) {

@@ -77,6 +77,29 @@ void ScalarEmitter::store(int slot, Type element, ArrayRef<Value> indices, Scala
   LLVM::StoreOp::create(b, splat(b, e, lanesOf(v)), elementAddress(b, env.tensor(slot).errors, b.getF64Type(), offset), 8);
 }
 
+/// Moves subscripts inside the extents as the bounds say; what is left outside (all of it when the tensor is empty) reads element 0.
+/// Returns whether all were inside, where that is asked.
+static Value applyBounds(Builder &b, te::BoundsMode mode, bool guarded, MutableArrayRef<Value> subscripts, ArrayRef<Value> extents) {
+  Value zero = constI64(b, 0), one = constI64(b, 1), inside;
+  for (auto [i, extent] : llvm::zip(subscripts, extents)) {
+    Value last = arith::SubIOp::create(b, extent, one);
+    if (mode == te::BoundsMode::Pad || guarded) {
+      // One unsigned comparison covers both ends.
+      Value in = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, i, extent);
+      inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
+    } else if (mode == te::BoundsMode::Wrap) {
+      i = emitRemainder(b, Division::SignedFloor, i, extent);
+    } else if (mode == te::BoundsMode::Reflect) {
+      // Period 2 * (n - 1); the second half runs backwards.
+      Value period = arith::MulIOp::create(b, last, constI64(b, 2));
+      Value r = emitRemainder(b, Division::SignedFloor, i, period);
+      i = minS(b, r, arith::SubIOp::create(b, period, r));
+    }
+    i = maxS(b, minS(b, i, last), zero);
+  }
+  return inside;
+}
+
 absl::StatusOr<Scalar> ScalarEmitter::emitRead(te::ReadOp op) {
   auto slot = env.slotOf.find(op.getTensor());
   if (slot == env.slotOf.end())
@@ -109,30 +132,11 @@ absl::StatusOr<Scalar> ScalarEmitter::emitRead(te::ReadOp op) {
   SmallVector<Value> subscripts;
   for (AffineExpr e : map.getResults())
     subscripts.push_back(emitAffine(b, e, operands, env.sizes()));
-  auto cmp = [&](arith::CmpIPredicate p, Value x, Value y) { return arith::CmpIOp::create(b, p, x, y); };
-  Value zero = constI64(b, 0), one = constI64(b, 1);
   te::BoundsMode mode = op.getBounds();
   bool guarded = (mode == te::BoundsMode::InBounds && byData) || mode == te::BoundsMode::Assume;
   Value inside;
-  if (mode != te::BoundsMode::InBounds || guarded) {
-    for (auto [i, extent] : llvm::zip(subscripts, env.tensor(slot->second).extents)) {
-      Value last = arith::SubIOp::create(b, extent, one);
-      if (mode == te::BoundsMode::Pad || guarded) {
-        // One unsigned comparison covers both ends.
-        Value in = cmp(arith::CmpIPredicate::ult, i, extent);
-        inside = inside ? Value(arith::AndIOp::create(b, inside, in)) : in;
-      } else if (mode == te::BoundsMode::Wrap) {
-        i = emitRemainder(b, Division::SignedFloor, i, extent);
-      } else if (mode == te::BoundsMode::Reflect) {
-        // Period 2 * (n - 1); the second half runs backwards.
-        Value period = arith::MulIOp::create(b, last, constI64(b, 2));
-        Value r = emitRemainder(b, Division::SignedFloor, i, period);
-        i = minS(b, r, arith::SubIOp::create(b, period, r));
-      }
-      // What is left outside (all of it when the tensor is empty) reads element 0.
-      i = maxS(b, minS(b, i, last), zero);
-    }
-  }
+  if (mode != te::BoundsMode::InBounds || guarded)
+    inside = applyBounds(b, mode, guarded, subscripts, env.tensor(slot->second).extents);
   Scalar r = load(slot->second, op.getTensor().getType().getElementType(), subscripts, lanes);
   if (mode == te::BoundsMode::Pad) {
     auto padding = lookup(op.getPadding());

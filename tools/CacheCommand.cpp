@@ -119,13 +119,74 @@ int why(const DiskCache &cache, const std::string &kernel) {
   return any ? kDone : kFailed;
 }
 
+/// What is wrong with the words of the command; empty: nothing.
+std::string findMistake(const std::vector<std::string> &words) {
+  static const std::vector<std::string> kVerbs = {"ls", "why", "warm", "keep", "verify", "prune", "clear", "path"};
+  const std::string verb = words.empty() ? "" : words[0];
+  if (verb.empty())
+    return "what?";
+  if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
+    std::string near = verb == "list"                       ? "ls"
+                       : verb == "clean" || verb == "purge" ? "clear"
+                       : verb == "dir" || verb == "where"   ? "path"
+                                                            : findNearest(verb, kVerbs);
+    return "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?");
+  }
+  bool ofKernel = verb == "why" || verb == "warm" || verb == "keep";
+  if (ofKernel ? words.size() >= 2 : words.size() == 1)
+    return "";
+  return verb == "why"    ? "why KERNEL"
+         : verb == "warm" ? "warm FILE.kc"
+         : verb == "keep" ? "keep FILE.kc --schedule FILE"
+                          : "unexpected argument";
+}
+
+/// Carries out words[0], about which nothing is wrong, on `cache`; `bytes`: what pruning leaves, -1 the limit that is set.
+int runVerb(DiskCache &cache, CallOptions &call, int64_t bytes) {
+  std::vector<std::string> &words = call.positionals;
+  const std::string verb = words[0];
+  if (verb == "path") {
+    std::cout << cache.path() << "\n";
+    return kDone;
+  }
+  if (!cache.enabled())
+    return reportFailure(absl::UnavailableError("the cache is off: " + cache.reason()));
+  if (verb == "why" && words.size() == 2)
+    return why(cache, words[1]);
+  if (verb == "why") {
+    call.source.kernel = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+    return whyCall(cache, call);
+  }
+  if (verb == "keep" || verb == "warm") {
+    words.erase(words.begin());
+    absl::Status done = verb == "keep" ? keep(cache, call) : warm(call);
+    return done.ok() ? int(kDone) : reportFailure(done);
+  }
+  if (verb == "ls") {
+    listEntries(cache);
+  } else if (verb == "verify") {
+    DiskCache::Verified v = cache.verify();
+    std::cout << v.good << " good, " << v.removed << " damaged and removed\n";
+    if (v.stuck)
+      return reportFailure(
+          absl::PermissionDeniedError(absl::StrCat(v.stuck, " damaged and not removed: ", cache.path(), " cannot be written")));
+    return v.removed ? kFailed : kDone;
+  } else {
+    DiskCache::Pruned p = verb == "clear" ? cache.clear() : cache.prune(bytes);
+    std::cout << p.removed << " removed\n";
+    if (p.stuck)
+      return reportFailure(absl::PermissionDeniedError(absl::StrCat(p.stuck, " not removed: ", cache.path(), " cannot be written")));
+  }
+  return kDone;
+}
+
 } // namespace
 
 int cacheCommand(const std::vector<std::string> &args) {
   CallOptions call;
   call.device = "cpu"; // nothing runs
   call.diskCache = call.runs = false;
-  std::vector<std::string> &words = call.positionals;
   std::string size;
   Options options(
       "cache",
@@ -139,59 +200,13 @@ int cacheCommand(const std::vector<std::string> &args) {
   call.add(options);
   if (std::optional<int> code = options.parse(args))
     return *code;
-  static const std::vector<std::string> kVerbs = {"ls", "why", "warm", "keep", "verify", "prune", "clear", "path"};
-  std::string verb = words.empty() ? "" : words[0];
-  if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
-    std::string near = verb == "list"                       ? "ls"
-                       : verb == "clean" || verb == "purge" ? "clear"
-                       : verb == "dir" || verb == "where"   ? "path"
-                                                            : findNearest(verb, kVerbs);
-    return options.usageError(verb.empty() ? "what?"
-                                           : "unknown action '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
-  if (verb == "why" || verb == "warm" || verb == "keep" ? words.size() < 2 : words.size() != 1)
-    return options.usageError(verb == "why"    ? "why KERNEL"
-                              : verb == "warm" ? "warm FILE.kc"
-                              : verb == "keep" ? "keep FILE.kc --schedule FILE"
-                                               : "unexpected argument");
+  if (std::string mistake = findMistake(call.positionals); !mistake.empty())
+    return options.usageError(mistake);
   std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
   if (!bytes)
     return options.usageError("--to takes a size such as 500M");
   std::unique_ptr<DiskCache> cache = DiskCache::open();
-  if (verb == "path") {
-    std::cout << cache->path() << "\n";
-    return kDone;
-  }
-  if (!cache->enabled())
-    return reportFailure(absl::UnavailableError("the cache is off: " + cache->reason()));
-  if (verb == "why" && words.size() == 2)
-    return why(*cache, words[1]);
-  if (verb == "why") {
-    call.source.kernel = words[1];
-    words.erase(words.begin(), words.begin() + 2);
-    return whyCall(*cache, call);
-  }
-  if (verb == "keep" || verb == "warm") {
-    words.erase(words.begin());
-    absl::Status done = verb == "keep" ? keep(*cache, call) : warm(call);
-    return done.ok() ? int(kDone) : reportFailure(done);
-  }
-  if (verb == "ls") {
-    listEntries(*cache);
-  } else if (verb == "verify") {
-    DiskCache::Verified v = cache->verify();
-    std::cout << v.good << " good, " << v.removed << " damaged and removed\n";
-    if (v.stuck)
-      return reportFailure(
-          absl::PermissionDeniedError(absl::StrCat(v.stuck, " damaged and not removed: ", cache->path(), " cannot be written")));
-    return v.removed ? kFailed : kDone;
-  } else {
-    DiskCache::Pruned p = verb == "clear" ? cache->clear() : cache->prune(*bytes);
-    std::cout << p.removed << " removed\n";
-    if (p.stuck)
-      return reportFailure(absl::PermissionDeniedError(absl::StrCat(p.stuck, " not removed: ", cache->path(), " cannot be written")));
-  }
-  return kDone;
+  return runVerb(*cache, call, *bytes);
 }
 
 } // namespace kernelc::tools

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions and products of the tile interpreter.
+// Reductions of the tile interpreter.
 #include <cmath>
 
+#include "reference/tile/RegionFunction.h"
 #include "reference/tile/TileProgram.h"
 #include "reference/tile/TileScalars.h"
 
@@ -40,69 +41,6 @@ TileElement TileProgram::combine(Combiner kind, Type type, TileElement a, TileEl
 namespace {
 
 bool isArg(Combiner k) { return k == Combiner::ArgMax || k == Combiner::ArgMin || k == Combiner::ArgMaxU || k == Combiner::ArgMinU; }
-
-/// What a region of scalar code makes of its arguments, on elements: the term of a dot, or the state that two states combine to.
-class RegionFunction {
-public:
-  RegionFunction(Region &region, TileArithmetic arithmetic) {
-    if (region.empty())
-      return;
-    Block &block = region.front();
-    arguments_ = block.getNumArguments();
-    llvm::DenseMap<Value, size_t> numbers;
-    auto numberOf = [&](Value v) {
-      if (auto [it, isNew] = numbers.try_emplace(v, values_.size()); !isNew)
-        return it->second;
-      values_.push_back({});
-      if (Attribute constant; matchPattern(v, m_Constant(&constant)))
-        known_ &= findConstant(constant, arithmetic, values_.back());
-      return values_.size() - 1;
-    };
-    for (Value argument : block.getArguments())
-      numberOf(argument);
-    for (Operation &op : block.without_terminator()) {
-      if (op.hasTrait<OpTrait::ConstantLike>())
-        continue;
-      Step step{findScalarFunction(&op, arithmetic), {}, 0};
-      known_ &= bool(step.function) && op.getNumOperands() <= 3;
-      for (Value operand : op.getOperands())
-        step.operands.push_back(numberOf(operand));
-      step.result = numberOf(op.getResult(0));
-      steps_.push_back(std::move(step));
-    }
-    for (Value v : block.getTerminator()->getOperands())
-      results_.push_back(numberOf(v));
-  }
-
-  bool isKnown() const { return known_; }
-
-  /// Result k of the last run.
-  TileElement result(size_t k = 0) const { return values_[results_[k]]; }
-
-  TileElement run(ArrayRef<TileElement> arguments) {
-    assert(arguments.size() == arguments_);
-    std::copy(arguments.begin(), arguments.end(), values_.begin());
-    for (const Step &step : steps_) {
-      TileElement operands[3] = {};
-      for (auto [to, from] : llvm::zip(operands, step.operands))
-        to = values_[from];
-      values_[step.result] = step.function(operands);
-    }
-    return result();
-  }
-
-private:
-  struct Step {
-    ScalarFunction function;
-    SmallVector<size_t, 3> operands;
-    size_t result;
-  };
-  std::vector<TileElement> values_; ///< the arguments first
-  std::vector<Step> steps_;
-  SmallVector<size_t> results_;
-  size_t arguments_ = 0;
-  bool known_ = true;
-};
 
 /// Whether key a beats key b, or equals it. NaN is the largest key.
 std::pair<bool, bool> compareKeys(Combiner kind, Type type, TileElement a, TileElement b) {
@@ -290,32 +228,56 @@ absl::Status TileProgram::runCombine(tile::CombineOp op) {
   return absl::OkStatus();
 }
 
-absl::Status TileProgram::runLookBack(tile::LookBackOp op) {
+namespace {
+
+/// How what tiles tell each other combines, in the order of the scan; of none there is none.
+class LookBackStates {
+public:
   using State = SmallVector<TileElement, 2>;
-  Combiner kind = op.getKind();
+
+  /// `combine`: of two elements by the op's combiner.
+  LookBackStates(tile::LookBackOp op, TileArithmetic arithmetic, llvm::function_ref<TileElement(TileElement, TileElement)> combine)
+      : op_(op), isRing_(arithmetic == TileArithmetic::Ring), region_(op.getCombine(), arithmetic), combine_(combine) {}
+
+  bool isKnown() {
+    if (!op_.getCombine().empty())
+      return region_.isKnown();
+    bool isOfRing = op_.getKind() == Combiner::Sum || op_.getKind() == Combiner::Prod;
+    return !isRing_ || !isa<FloatType>(getElementTypeOrSelf(op_.getTotals()[0])) || isOfRing;
+  }
+
+  State combined(const State &a, const State &b) {
+    if (a.empty() || b.empty())
+      return a.empty() ? b : a;
+    if (op_.getCombine().empty())
+      return State{combine_(a[0], b[0])};
+    State both(op_.getReverse() ? b : a), next;
+    llvm::append_range(both, op_.getReverse() ? a : b);
+    region_.run(both);
+    for (size_t k = 0; k < a.size(); ++k)
+      next.push_back(region_.result(k));
+    return next;
+  }
+
+private:
+  tile::LookBackOp op_;
+  bool isRing_;
+  RegionFunction region_;
+  llvm::function_ref<TileElement(TileElement, TileElement)> combine_;
+};
+
+} // namespace
+
+absl::Status TileProgram::runLookBack(tile::LookBackOp op) {
+  using State = LookBackStates::State;
   Type type = getElementTypeOrSelf(op.getTotals()[0]);
-  RegionFunction region(op.getCombine(), launch_.arithmetic);
+  auto combineTwo = [&](TileElement x, TileElement y) { return combine(op.getKind(), type, x, y); };
+  LookBackStates states(op, launch_.arithmetic, combineTwo);
+  if (!states.isKnown())
+    return unsupported(op);
   State own, before;
   for (Value v : op.getTotals())
     own.push_back(value(v).elements[0]);
-  if (!op.getCombine().empty() && !region.isKnown())
-    return unsupported(op);
-  if (launch_.arithmetic == TileArithmetic::Ring && op.getCombine().empty() && isa<FloatType>(type) && kind != Combiner::Sum &&
-      kind != Combiner::Prod)
-    return unsupported(op);
-  // States in the order of the scan; of none there is none.
-  auto combined = [&](const State &a, const State &b) {
-    if (a.empty() || b.empty())
-      return a.empty() ? b : a;
-    if (op.getCombine().empty())
-      return State{combine(kind, type, a[0], b[0])};
-    State both(op.getReverse() ? b : a), next;
-    llvm::append_range(both, op.getReverse() ? a : b);
-    region.run(both);
-    for (size_t k = 0; k < a.size(); ++k)
-      next.push_back(region.result(k));
-    return next;
-  };
   unsigned argument = cast<BlockArgument>(op.getWords()).getArgNumber();
   const TensorView &words = launch_.tensors[argument];
   int64_t parts = 0, row = words.shape.back() * index(op.getRow()), all = words.numElements();
@@ -336,10 +298,10 @@ absl::Status TileProgram::runLookBack(tile::LookBackOp op) {
       if (theirs == launch_.told.end())
         return absl::FailedPreconditionError(absl::StrCat(whereIs(op), "tile ", index(op.getNumber()), " waits for node ", node,
                                                           " of level ", level, ", which no tile before it has made"));
-      left = combined(left, State(theirs->second.begin(), theirs->second.end()));
+      left = states.combined(left, State(theirs->second.begin(), theirs->second.end()));
     }
-    own = combined(left, own);
-    before = combined(left, before);
+    own = states.combined(left, own);
+    before = states.combined(left, before);
     tells = tells && place % 32 == 31;
     place /= 32;
     first += nodes;
@@ -375,70 +337,6 @@ absl::Status TileProgram::runClusterReduce(tile::ClusterReduceOp op) {
     mergeStates(kind, type, merged, llvm::map_to_vector((*all)[b], [](const TileValue &v) { return &v; }));
   for (auto [result, v] : llvm::zip(op.getResults(), merged))
     values_[result] = std::move(v);
-  return absl::OkStatus();
-}
-
-absl::Status TileProgram::runDot(tile::DotOp op) {
-  auto operand = [&](Value v, Value number) -> absl::StatusOr<const TileValue *> {
-    if (isa<tile::RingType>(v.getType()))
-      return slotOf(op, v, number ? index(number) : 0);
-    return &value(v);
-  };
-  auto a = operand(op.getA(), op.getNumberOfA()), b = operand(op.getB(), op.getNumber());
-  if (!a.ok() || !b.ok())
-    return a.ok() ? b.status() : a.status();
-  auto elementType = [](Value v) { // of a tile or a ring
-    auto ring = dyn_cast<tile::RingType>(v.getType());
-    return ring ? ring.getElementType() : getElementTypeOrSelf(v.getType());
-  };
-  bool floats = isa<FloatType>(elementType(op.getA())) && launch_.arithmetic == TileArithmetic::Own;
-  auto read = [&](const TileValue &t, ArrayRef<int64_t> at, Value from, bool isUnsigned, bool rounded) -> TileElement {
-    TileElement e = t.at(at);
-    if (floats && rounded)
-      e.f = roundedToTf32(e.f);
-    if (!floats && isUnsigned && !isa<FloatType>(elementType(from)))
-      e.i &= 255;
-    return e;
-  };
-  TileValue out(value(op.getAcc()));
-  Type type = getElementTypeOrSelf(op.getAcc());
-  RegionFunction term(op.getTerm(), launch_.arithmetic);
-  if (!op.isProduct() &&
-      (!term.isKnown() || (launch_.arithmetic == TileArithmetic::Ring && isa<FloatType>(type) && op.getKind() != Combiner::Sum)))
-    return unsupported(op);
-  int64_t count = op.getCount() ? index(op.getCount()) : std::numeric_limits<int64_t>::max();
-  SmallVector<int64_t> kShape(out.shape.size(), 1), at(out.shape.size(), 0);
-  for (int64_t k : op.getK())
-    kShape[k] = std::max((*a)->shape[k], (*b)->shape[k]);
-  size_t flat = 0;
-  do {
-    TileElement &sum = out.elements[flat++];
-    SmallVector<int64_t> k(kShape.size(), 0), full(at);
-    double real = sum.f;
-    uint64_t whole = uint64_t(sum.i);
-    int64_t number = 0;
-    do {
-      if (number++ >= count)
-        break;
-      for (int64_t d : op.getK())
-        full[d] = k[d];
-      TileElement x = read(**a, full, op.getA(), op.getAUnsigned(), op.getARounded());
-      TileElement y = read(**b, full, op.getB(), op.getBUnsigned(), op.getBRounded());
-      if (!op.isProduct())
-        sum = combine(op.getKind(), type, sum, term.run({x, y}));
-      else if (floats)
-        real += x.f * y.f;
-      else
-        whole += uint64_t(x.i) * uint64_t(y.i);
-    } while (advance(k, kShape));
-    if (!op.isProduct())
-      continue;
-    if (floats)
-      sum.f = roundedTo(type, real);
-    else
-      sum.i = wrapped(int64_t(whole), isa<FloatType>(type) ? 32 : widthOf(type));
-  } while (advance(at, out.shape));
-  values_[op.getResult()] = std::move(out);
   return absl::OkStatus();
 }
 
