@@ -192,6 +192,9 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
+  // Whether a value changes in the loop that stores it shows by where it stands.
+  pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
+  pm.addPass(createCSEPass());
   // What is left of the loops is what will be printed.
   pm.addNestedPass<cu::KernelOp>(createCuUnroll());
   // Addresses look equal where they are; nothing moves any more.

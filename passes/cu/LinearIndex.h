@@ -12,8 +12,7 @@ struct LinearIndex {
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
 
   /// Of `v`, but for the values in it that `isWhole` says are not looked into.
-  static LinearIndex
-  of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> isWhole = [](mlir::Value) { return false; }) {
+  static LinearIndex of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> isWhole = [](mlir::Value) { return false; }) {
     LinearIndex index;
     index.addParts(v, 1, isWhole);
     return index;
