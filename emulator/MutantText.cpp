@@ -61,13 +61,13 @@ bool anyVisible(const std::vector<std::string> &lines, size_t before, absl::Func
   return false;
 }
 
-/// The line that begins the lambda `const auto NAME = [&](..) {` that line `at`, `NAME(..);`, calls; nothing for other lines.
+/// The line that begins the lambda `const auto NAME = [&](..) {`, or `[=]`, that line `at`, `NAME(..);`, calls; nothing for other lines.
 std::optional<size_t> findLambda(const std::vector<std::string> &lines, size_t at) {
   absl::string_view line = absl::StripAsciiWhitespace(lines[at]), name = line.substr(0, line.find('('));
   auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   if (name.empty() || name.size() == line.size() || !std::all_of(name.begin(), name.end(), isWord))
     return std::nullopt;
-  std::string begin = absl::StrCat("const auto ", name, " = [&](");
+  std::string begin = absl::StrCat("const auto ", name, " = [");
   std::optional<size_t> found;
   anyVisible(lines, at, [&](const std::string &l) {
     if (absl::StrContains(l, begin))
