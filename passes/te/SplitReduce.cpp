@@ -208,7 +208,7 @@ private:
     return r && !r.isArg();
   }
 
-  /// How many blocks a multiprocessor should have of a reduction that meets `thin` points of another operand.
+  /// How many blocks each multiprocessor should have. `thin`: how many results each block makes of one element that it reads.
   int64_t blocksPerMultiprocessor(int64_t thin, bool columns) const {
     if (thin == 1)
       return costs_.blocks;
