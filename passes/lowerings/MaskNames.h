@@ -6,13 +6,13 @@
 
 namespace kernelc {
 
-/// Whether a subscript is inside its bounds, by the launch indices that it is made of: `h_r_inside`.
-inline std::string maskName(ThreadCode &c, mlir::AffineExpr subscript) {
+/// What is asked of a subscript, by the launch indices that it is made of: `h_r_inside`, `h_r_not_negative`.
+inline std::string maskName(ThreadCode &c, mlir::AffineExpr subscript, llvm::StringRef asked) {
   std::string name;
   for (unsigned d = 0; d < c.func.getIndices().size(); ++d)
     if (subscript.isFunctionOfDim(d))
       name += c.indexName(d).str() + "_";
-  return name + "inside";
+  return name + asked.str();
 }
 
 } // namespace kernelc

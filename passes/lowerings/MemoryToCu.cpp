@@ -138,8 +138,8 @@ public:
   Value before(ArrayRef<int64_t> dims, ArrayRef<Value> subscripts) {
     Value all;
     for (int64_t r : dims)
-      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named(maskName(c_, map_.getResult(r)), loc_), arith::CmpIPredicate::slt,
-                                                   subscripts[r], c_.expand(shape_.getResult(r), {}, loc_)));
+      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named(maskName(c_, map_.getResult(r), "inside"), loc_),
+                                                   arith::CmpIPredicate::slt, subscripts[r], c_.expand(shape_.getResult(r), {}, loc_)));
     return all;
   }
 

@@ -188,10 +188,9 @@ private:
     for (auto [e, n] : llvm::zip(op_.getMap().getResults(), tensorShape.getResults()))
       if (op_.getBounds() == te::BoundsMode::Pad && !isKeptInside(e, n)) {
         Value s = c_.expand(e, coords, loc_, /*computed=*/true);
-        std::string name = maskName(c_, e);
         if (!te::isNonNegative(e))
-          require(name, arith::CmpIPredicate::sge, s, c_.index(0, loc_));
-        require(name, arith::CmpIPredicate::slt, s, c_.expand(n, {}, loc_));
+          require(maskName(c_, e, "not_negative"), arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+        require(maskName(c_, e, "inside"), arith::CmpIPredicate::slt, s, c_.expand(n, {}, loc_));
       }
     return valid;
   }
