@@ -306,6 +306,34 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
   line("});");
 }
 
+/// Whether `user` may change what `array` holds.
+static bool mayChange(Operation *user, Value array) {
+  auto copy = dyn_cast<cu::CopyOp>(user);
+  return !isa<memref::LoadOp>(user) && !(copy && copy.getTarget() != array);
+}
+
+/// Whether a lambda takes copies of the arrays that it reads, which nobody changes from its definition on: as long as nothing has their
+/// addresses, NVRTC moves what is computed of their elements to where it is needed. Of few registers it does so anyway.
+static bool takesCopies(cu::LambdaOp lambda) {
+  llvm::SetVector<Value> arrays;
+  lambda.walk([&](Operation *op) {
+    for (Value v : op->getOperands())
+      if (auto array = v.getDefiningOp<memref::AllocaOp>(); array && !lambda->isAncestor(array))
+        arrays.insert(v);
+  });
+  auto isDoneBefore = [&](Operation *user) {
+    Operation *place = lambda->getBlock()->findAncestorOpInBlock(*user);
+    return !user->getParentOfType<cu::LambdaOp>() && (!place || place->isBeforeInBlock(lambda));
+  };
+  constexpr int64_t kFew = 64;
+  int64_t registers = 0;
+  for (Value array : arrays)
+    registers += llvm::cast<MemRefType>(array.getType()).getNumElements();
+  return registers > kFew && llvm::all_of(arrays, [&](Value array) {
+           return llvm::all_of(array.getUsers(), [&](Operation *user) { return !mayChange(user, array) || isDoneBefore(user); });
+         });
+}
+
 void Emitter::emitLambda(cu::LambdaOp op) {
   StringRef wanted = cu::findName(op.getLoc());
   const std::string name = names_.declare(op.getResult(), wanted.empty() ? "part" : wanted);
@@ -315,7 +343,7 @@ void Emitter::emitLambda(cu::LambdaOp op) {
     StringRef wanted = cu::findName(arg.getLoc());
     parameters += (parameters.empty() ? "const " : ", const ") + typeName(arg) + " " + names_.declare(arg, wanted.empty() ? "i" : wanted);
   }
-  line("const auto " + name + " = [&](" + parameters + ") {");
+  line("const auto " + name + (takesCopies(op) ? " = [=](" : " = [&](") + parameters + ") {");
   ++indent_;
   emitBlock(op.getBlock());
   --indent_;

@@ -187,11 +187,15 @@ bool Emitter::isCopy(memref::StoreOp only) {
   return op && op->getNumRegions() == 0 && !isa<memref::LoadOp, arith::ConstantOp>(op) && !inlined_.contains(op);
 }
 
+/// Whether a variable is only read once it has been declared by `first`.
+static bool isConstant(memref::AllocaOp variable, memref::StoreOp first) {
+  return first && llvm::all_of(variable->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
+}
+
 void Emitter::emitAlloca(memref::AllocaOp o) {
   auto type = o.getType();
   memref::StoreOp first = startsWithStore(o);
-  bool isConstant = first && llvm::all_of(o->getUsers(), [&](Operation *user) { return isa<memref::LoadOp>(user) || user == first; });
-  if (isConstant && isCopy(first)) {
+  if (isConstant(o, first) && isCopy(first)) {
     copies_.insert(first);
     return;
   }
@@ -204,7 +208,7 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
   if (type.getNumElements() == 1) {
     if (first)
-      declares_[first] = isConstant;
+      declares_[first] = isConstant(o, first);
     else
       line(elementName(o) + " " + name + ";");
     return;
@@ -233,7 +237,8 @@ void Emitter::emitStore(memref::StoreOp o) {
 
 void Emitter::emitLoad(memref::LoadOp o) {
   // A variable that keeps its value until this has been used goes by its own name.
-  if (isVariable(o.getMemRef()) && keepsValue(o))
+  auto variable = o.getMemRef().getDefiningOp<memref::AllocaOp>();
+  if (isVariable(o.getMemRef()) && (keepsValue(o) || isConstant(variable, startsWithStore(variable))))
     names_.alias(o.getResult(), o.getMemRef());
   else
     declareResult(o);

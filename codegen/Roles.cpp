@@ -15,14 +15,52 @@ namespace kernelc::codegen {
 
 namespace {
 
-/// `lane_div_4`, `S_mod_T`; `otherwise` where an operand has no name.
+/// A name made of others; of no parts where one of those has none.
+struct PartedName {
+  std::string text;
+  unsigned parts = 0;
+};
+
+PartedName nameOfPart(Value v);
+
+PartedName join(const PartedName &x, StringRef word, const PartedName &y) {
+  constexpr unsigned kMostParts = 3; // more is no help
+  constexpr size_t kLongest = 40;
+  unsigned parts = x.parts + y.parts;
+  bool tells = x.parts && y.parts && parts <= kMostParts && x.text.size() + word.size() + y.text.size() <= kLongest && x.text != y.text;
+  return tells ? PartedName{x.text + word.str() + y.text, parts} : PartedName();
+}
+
+PartedName nameOfNumber(int64_t number) { return number < 0 ? PartedName() : PartedName{std::to_string(number), 1}; }
+
+/// `h_plus_r`, `i_minus_1`
+PartedName nameOfSum(arith::AddIOp sum) {
+  auto number = getConstantIntValue(sum.getRhs());
+  PartedName x = nameOfPart(sum.getLhs());
+  return number && *number < 0 ? join(x, "_minus_", nameOfNumber(-*number)) : join(x, "_plus_", nameOfPart(sum.getRhs()));
+}
+
+/// How `v` is called as a part of a name: by its own, as a number, or by what it is made of.
+PartedName nameOfPart(Value v) {
+  if (auto number = getConstantIntValue(v))
+    return nameOfNumber(*number);
+  Operation *op = v.getDefiningOp();
+  if (StringRef name = cu::findName(v.getLoc()); !name.empty())
+    return {name.str(), 1};
+  if (!op || !v.getType().isIndex())
+    return {};
+  auto joined = [](StringRef word) { return [word](auto o) { return join(nameOfPart(o.getLhs()), word, nameOfPart(o.getRhs())); }; };
+  return llvm::TypeSwitch<Operation *, PartedName>(op)
+      .Case([](arith::AddIOp o) { return nameOfSum(o); })
+      .Case<arith::SubIOp>(joined("_minus_"))
+      .Case<arith::MulIOp>(joined("_times_"))
+      .Default(PartedName());
+}
+
+/// `lane_div_4`, `S_mod_T`; `otherwise` where a part has no name.
 std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
-  std::string before = cu::findName(x.getLoc()).str(), after = cu::findName(y.getLoc()).str();
-  if (auto c = getConstantIntValue(y))
-    after = *c < 0 ? "" : std::to_string(*c);
-  constexpr size_t kLongest = 20; // more is no help
-  bool tells = !before.empty() && !after.empty() && before.size() + after.size() <= kLongest;
-  return tells ? before + word.str() + after : otherwise.str();
+  PartedName name = join(nameOfPart(x), word, nameOfPart(y));
+  return name.parts ? name.text : otherwise.str();
 }
 
 /// (x + y - 1) / y
@@ -30,6 +68,12 @@ Value roundedUp(arith::DivSIOp quotient) {
   auto sum = quotient.getLhs().getDefiningOp<arith::AddIOp>();
   auto by = getConstantIntValue(quotient.getRhs());
   return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
+}
+
+/// `x_value` of an array x.
+std::string roleOfLoad(memref::LoadOp load) {
+  StringRef name = cu::findName(load.getMemRef().getLoc());
+  return name.empty() ? "loaded" : (name + "_value").str();
 }
 
 std::string roleOfIndex(Operation *op) {
@@ -40,12 +84,35 @@ std::string roleOfIndex(Operation *op) {
         return name.empty() ? nameOfParts(o.getLhs(), "_div_", o.getRhs(), "quotient") : (name + "_tiles").str();
       })
       .Case([](arith::RemSIOp o) { return nameOfParts(o.getLhs(), "_mod_", o.getRhs(), "remainder"); })
-      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([](auto) { return "offset"; })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([](auto o) {
+        PartedName name = nameOfPart(o);
+        return name.parts ? name.text : "offset";
+      })
       .Case<arith::MinSIOp, arith::MaxSIOp>([](auto) { return "bounded"; })
       .Case<cu::OpaqueOp>([](auto) { return "rounds"; }) // of a loop, hidden from NVRTC
       .Case<arith::SelectOp>([](auto) { return "chosen"; })
-      .Case<memref::LoadOp>([](auto) { return "loaded"; })
+      .Case([](memref::LoadOp o) { return roleOfLoad(o); })
       .Default([](auto) { return "at"; });
+}
+
+/// What a comparison asks: `d_below_D`, `S_above_0`, `total_is_nan`; "condition" where a side has no name.
+std::string roleOfCondition(Operation *op) {
+  constexpr StringRef otherwise = "condition";
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    using P = arith::CmpIPredicate;
+    P p = compare.getPredicate();
+    StringRef word = p == P::eq                   ? "_is_"
+                     : p == P::ne                 ? "_is_not_"
+                     : p == P::slt || p == P::ult ? "_below_"
+                     : p == P::sgt || p == P::ugt ? "_above_"
+                     : p == P::sge || p == P::uge ? "_from_"
+                                                  : "_up_to_";
+    return nameOfParts(compare.getLhs(), word, compare.getRhs(), otherwise);
+  }
+  auto compare = dyn_cast<arith::CmpFOp>(op);
+  bool asksForNan = compare && compare.getLhs() == compare.getRhs() && compare.getPredicate() == arith::CmpFPredicate::UNE;
+  StringRef name = asksForNan ? cu::findName(compare.getLhs().getLoc()) : StringRef();
+  return name.empty() ? otherwise.str() : (name + "_is_nan").str();
 }
 
 } // namespace
@@ -57,7 +124,7 @@ std::string roleOf(Operation *op) {
   if (type.isIndex())
     return roleOfIndex(op);
   if (type.isInteger(1))
-    return "condition";
+    return roleOfCondition(op);
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case<math::ExpOp, math::Exp2Op>([](auto) { return "exponential"; })
       .Case<math::LogOp, math::Log2Op, math::Log10Op>([](auto) { return "logarithm"; })
@@ -78,7 +145,7 @@ std::string roleOf(Operation *op) {
             arith::IndexCastOp, arith::IndexCastUIOp, cu::ConvertOp>([](auto) { return "converted"; })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([](auto) { return "shifted"; })
       .Case<cu::ShuffleXorOp>([](auto) { return "other"; })
-      .Case<memref::LoadOp>([](auto) { return "loaded"; })
+      .Case([](memref::LoadOp o) { return roleOfLoad(o); })
       .Default([](Operation *op) {
         // tanh: tanh_of, as C has the word for its function
         bool isFunction = op->getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();

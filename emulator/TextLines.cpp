@@ -68,7 +68,7 @@ std::optional<size_t> findLambda(const std::vector<std::string> &lines, size_t a
   auto isWord = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   if (name.empty() || name.size() == line.size() || !std::all_of(name.begin(), name.end(), isWord))
     return std::nullopt;
-  std::string begin = absl::StrCat("const auto ", name, " = [&](");
+  std::string begin = absl::StrCat("const auto ", name, " = [");
   std::optional<size_t> found;
   anyVisible(lines, at, [&](const std::string &l) {
     if (absl::StrContains(l, begin))

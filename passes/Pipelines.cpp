@@ -73,11 +73,11 @@ static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
 
 /// Scatters and windows become sums over points that others pick.
 static void addPicks(OpPassManager &pm, const TePlanOptions &options) {
-  // As sums over points, which are masked and split like others.
+  // Scatters become sums here, ahead of the passes that mask and split sums.
   TeSortScattersOptions scatters;
   scatters.owners = true;
   pm.addNestedPass<te::KernelOp>(createTeSortScatters(withLikely(scatters, options)));
-  // As if they stood where they are pooled; their subscripts become maps again.
+  // A producer moves into the window of its reader; te-simplify makes its new subscripts affine maps again.
   pm.addNestedPass<te::KernelOp>(createTeReaderWindows(withFacts(TeReaderWindowsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
 }
@@ -191,6 +191,9 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCSEPass());
+  // Whether a value changes in the loop that stores it shows by where it stands.
+  pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
   pm.addPass(createCSEPass());
   // What is left of the loops is what will be printed.
   pm.addNestedPass<cu::KernelOp>(createCuUnroll());

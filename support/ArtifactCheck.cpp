@@ -60,7 +60,7 @@ private:
     int depth = 0;
     for (const SizeTerm &t : e.terms()) {
       if (t.op == SizeTerm::Size && (t.value < 0 || size_t(t.value) >= kernel_.sizes.size()))
-        return fail(what, " refers to size ", t.value, " of ", kernel_.sizes.size());
+        return fail(what, " refers to size number ", t.value, ", and the kernel has ", kernel_.sizes.size());
       if (t.op == SizeTerm::Stride) {
         int64_t p = t.value >> 8, d = t.value & 0xff;
         if (t.value < 0 || p > INT32_MAX || !isTensor(int(p)) || size_t(d) >= kernel_.params[p].dims.size())

@@ -20,7 +20,7 @@ absl::StatusOr<size_t> denseBytes(ElementType type, const std::vector<int64_t> &
     return 0;
   for (int64_t d : shape)
     if (__builtin_mul_overflow(n, d, &n) || n > std::numeric_limits<int64_t>::max() / 8)
-      return absl::InvalidArgumentError("the shape is larger than memory can be");
+      return absl::InvalidArgumentError("the shape has too many elements: their bytes do not fit 64 bits");
   return size_t(n + 7) / 8;
 }
 

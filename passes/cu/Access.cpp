@@ -138,36 +138,14 @@ bool SharedAccesses::mayMeet(unsigned first, Age age, unsigned second) {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-void SharedAccesses::decompose(Value v, int64_t factor, Operation *user, bool fully, Form &form) {
-  if (auto c = getConstantIntValue(v)) {
-    form.constant += factor * *c;
-    return;
-  }
-  Operation *op = v.getDefiningOp();
+LinearIndex SharedAccesses::decompose(Value v, Operation *user, bool fully) {
   // What a branch bounds has a smaller range than its parts.
-  bool whole = !op || (!fully && ranges_.isGuarded(v, user));
-  if (!whole && isa<arith::AddIOp, arith::SubIOp>(op)) {
-    decompose(op->getOperand(0), factor, user, fully, form);
-    decompose(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor, user, fully, form);
-    return;
-  }
-  if (!whole && isa<arith::MulIOp>(op))
-    for (unsigned i : {0, 1})
-      if (auto c = getConstantIntValue(op->getOperand(i)))
-        return decompose(op->getOperand(1 - i), factor * *c, user, fully, form);
-  for (auto &[value, f] : form.terms)
-    if (value == v) {
-      f += factor;
-      return;
-    }
-  form.terms.push_back({v, factor});
+  return LinearIndex::of(v, [&](Value part) { return !fully && ranges_.isGuarded(part, user); });
 }
 
 /// x - y, x as it was `age` ago and in another thread.
 SharedAccesses::Difference SharedAccesses::subtract(Value x, Operation *user, Age age, Value y, Operation *other, bool fully) {
-  Form a, b;
-  decompose(x, 1, user, fully, a);
-  decompose(y, 1, other, fully, b);
+  LinearIndex a = decompose(x, user, fully), b = decompose(y, other, fully);
   Difference d{a.constant - b.constant, {}};
   for (auto [v, f] : a.terms) {
     bool isNow = !age.loop || !isDefinedIn(v, age.loop);
@@ -311,8 +289,7 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
   std::optional<SmallVector<Variable>> variables = findVariables(a.op, loop, threads.count(), function);
   if (!variables)
     return false;
-  Form form;
-  decompose(a.index, 1, a.op, /*fully=*/true, form);
+  LinearIndex form = decompose(a.index, a.op, /*fully=*/true);
   SmallVector<std::pair<unsigned, int64_t>> terms;
   for (auto [v, f] : form.terms) {
     if (threads_.isUniform(v) && !isDefinedIn(v, loop))

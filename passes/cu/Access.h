@@ -4,6 +4,7 @@
 #pragma once
 
 #include "passes/cu/IndexRanges.h"
+#include "passes/cu/LinearIndex.h"
 #include "passes/cu/ThreadSets.h"
 
 namespace kernelc {
@@ -51,11 +52,6 @@ public:
   bool mayMeet(unsigned first, Age age, unsigned second);
 
 private:
-  /// constant + Σ factor · value.
-  struct Form {
-    int64_t constant = 0;
-    llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
-  };
   /// What is left of a difference: the values that are not the same on both sides.
   struct Difference {
     int64_t constant = 0;
@@ -65,7 +61,7 @@ private:
   void add(mlir::Operation *op, SharedAccess::Kind kind, mlir::Value memory, mlir::ValueRange indices, int64_t width, bool async = false);
   void collect(mlir::Operation *op);
   bool overlap(const SharedAccess &a, const SharedAccess &b);
-  void decompose(mlir::Value v, int64_t factor, mlir::Operation *user, bool fully, Form &form);
+  LinearIndex decompose(mlir::Value v, mlir::Operation *user, bool fully);
   Difference subtract(mlir::Value x, mlir::Operation *user, Age age, mlir::Value y, mlir::Operation *other, bool fully);
   bool isApart(const SharedAccess &a, Age age, const SharedAccess &b);
   bool isOneThreadEach(const SharedAccess &a, mlir::scf::ForOp loop);

@@ -24,6 +24,39 @@ def CuWiden : Pass<"cu-widen", "::kernelc::cu::KernelOp"> {
   let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
 }
 
+def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
+  let summary = "Read and write arrays in place, not copies of them";
+  let description = [{
+    A thread's own arrays are registers; those that only hold what others hold are lines for the reader and
+    nothing for NVRTC. An array goes where
+
+    - a single statement fills it with one value: that value is read.
+    - a single statement copies elements of another array, which nobody writes to until the copy has been read
+      last: the other array is read. Subscripts are sums of multiples of loop variables, which are the digits of
+      the copy's subscript.
+    - all of it begins as a copy of an array and goes back to it at the end, and nobody uses that in between (a
+      loop in a loop that carries on what the outer one carries): both are one array.
+
+    ```mlir
+    scf.for %i = %c0 to %c16 step %c1 {
+      %from = arith.addi %i, %c16
+      %x = memref.load %acc[%from]
+      memref.store %x, %part[%i]
+    }
+    cu.copy %part[%at] to %y[%to] count 4
+    ```
+
+    becomes a copy from `%acc[%at + 16]` on.
+
+    *Runs after the simplifications that follow `tile-to-cu`, because* values that a loop does not change stand
+    outside of it then; *before `cu-unroll`*, which counts what is left. Arrays of one element are variables: they go by the
+    name of their value in the text. Postcondition: no copy that it could take away is left.
+
+    Left alone: accumulators of warpgroup products, which ptxas wants read at once behind them (C7514); copies in branches and
+    in loops that count from elsewhere than 0 or by more than 1. Numeric effect: none.
+  }];
+}
+
 def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
   let summary = "Say which loops NVRTC unrolls, and how far";
   let description = [{

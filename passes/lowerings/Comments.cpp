@@ -2,6 +2,8 @@
 // What a reader of the CUDA text is told ahead of each phase: one line, in one place.
 #include "ir/cu/Marks.h"
 #include "passes/lowerings/FunctionLowering.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -36,6 +38,21 @@ StringRef walkedIndex(FuncOp func, scf::ForOp loop) {
   return {};
 }
 
+/// `, for max_j`: what a walk comes to, by the names of what the loop carries, or else of what it stores.
+std::string purposeOf(scf::ForOp loop) {
+  llvm::SmallSetVector<StringRef, 2> names;
+  for (BlockArgument arg : loop.getRegionIterArgs()) {
+    StringRef name = cu::findName(loop.getLoc());
+    names.insert(name.empty() ? cu::findName(arg.getLoc()) : name);
+  }
+  if (names.empty())
+    for (StoreOp store : loop.getOps<StoreOp>())
+      names.insert(cu::findName(store.getBase().getLoc()));
+  constexpr size_t kMost = 3; // more is no help
+  bool tells = !names.empty() && names.size() <= kMost && llvm::none_of(names, [](StringRef name) { return name.empty(); });
+  return tells ? ", for " + llvm::join(names, ", ") : std::string();
+}
+
 std::string describeLoop(FuncOp func, scf::ForOp loop) {
   if (llvm::any_of(*loop.getBody(), llvm::IsaPred<RolesOp>) || cu::findName(loop.getInductionVar().getLoc()) == "tile")
     return "The tiles of this block.";
@@ -45,7 +62,8 @@ std::string describeLoop(FuncOp func, scf::ForOp loop) {
   if (index.empty())
     return {};
   bool multiplies = llvm::any_of(*loop.getBody(), llvm::IsaPred<DotOp>);
-  return ((multiplies ? "Main loop: products of tiles along " : "Walk ") + index + (multiplies ? "." : " in tiles.")).str();
+  return multiplies ? ("Main loop: products of tiles along " + index + ".").str()
+                    : ("Walk " + index + " in tiles").str() + purposeOf(loop) + ".";
 }
 
 std::string describeBranch(scf::IfOp branch) {

@@ -38,7 +38,7 @@ LogicalResult checkLayout(FuncOp func, Operation *op, Value v) {
 LogicalResult checkHeld(Operation *op, Value tile) {
   if (!isRematerialized(tile.getDefiningOp()))
     return success();
-  return op->emitOpError() << "takes a tile that no registers hold; what a product or a load gives does";
+  return op->emitOpError() << "takes a tile that is computed where it is used; results of products and loads are held in registers";
 }
 
 LogicalResult checkBoxCopy(FuncOp func, RingCopyOp copy) {

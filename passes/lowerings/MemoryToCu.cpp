@@ -2,6 +2,7 @@
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "ir/cu/Marks.h"
 #include "passes/index/Affine.h"
+#include "passes/lowerings/MaskNames.h"
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/lowerings/Tallies.h"
 #include "passes/tile/Access.h"
@@ -121,7 +122,8 @@ public:
     Value all;
     for (int64_t d : mask_) {
       Value end = c_.expand(c_.func.getExtent(d), {}, loc_);
-      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named("inside", loc_), arith::CmpIPredicate::slt, coords[d], end));
+      Location asked = c_.named(c_.indexName(d) + "_inside", loc_);
+      all = conjunction(all, arith::CmpIOp::create(c_.b, asked, arith::CmpIPredicate::slt, coords[d], end));
     }
     return all;
   }
@@ -136,8 +138,8 @@ public:
   Value before(ArrayRef<int64_t> dims, ArrayRef<Value> subscripts) {
     Value all;
     for (int64_t r : dims)
-      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named("inside", loc_), arith::CmpIPredicate::slt, subscripts[r],
-                                                   c_.expand(shape_.getResult(r), {}, loc_)));
+      all = conjunction(all, arith::CmpIOp::create(c_.b, c_.named(maskName(c_, map_.getResult(r), "inside"), loc_),
+                                                   arith::CmpIPredicate::slt, subscripts[r], c_.expand(shape_.getResult(r), {}, loc_)));
     return all;
   }
 

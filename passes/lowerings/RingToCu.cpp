@@ -3,6 +3,7 @@
 #include "passes/index/Affine.h"
 #include "passes/lowerings/DotLowering.h"
 #include "passes/lowerings/DotToCu.h"
+#include "passes/lowerings/MaskNames.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -171,13 +172,12 @@ private:
   /// Whether what is copied is there; null: it always is.
   Value isInside(ArrayRef<Value> coords, AffineMap tensorShape) {
     Value valid;
-    Location loc = c_.named("inside", loc_);
-    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-      Value holds = arith::CmpIOp::create(b_, loc, predicate, x, y);
-      valid = valid ? Value(arith::AndIOp::create(b_, loc, valid, holds)) : holds;
+    auto require = [&](const llvm::Twine &name, arith::CmpIPredicate predicate, Value x, Value y) {
+      Value holds = arith::CmpIOp::create(b_, c_.named(name, loc_), predicate, x, y);
+      valid = valid ? Value(arith::AndIOp::create(b_, c_.named("inside", loc_), valid, holds)) : holds;
     };
     for (int64_t d : op_.getMask())
-      require(arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_));
+      require(c_.indexName(d) + "_inside", arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_));
     if (op_.getBounds() != te::BoundsMode::Pad)
       return valid;
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
@@ -186,9 +186,9 @@ private:
         continue;
       Value s = c_.expand(e, coords, loc_, /*computed=*/true);
       if (!keepsLow)
-        require(arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+        require(maskName(c_, e, "not_negative"), arith::CmpIPredicate::sge, s, c_.index(0, loc_));
       if (!keepsHigh)
-        require(arith::CmpIPredicate::slt, s, c_.expand(tensorShape.getResult(r), {}, loc_));
+        require(maskName(c_, e, "inside"), arith::CmpIPredicate::slt, s, c_.expand(tensorShape.getResult(r), {}, loc_));
     }
     return valid;
   }

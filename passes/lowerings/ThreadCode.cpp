@@ -350,7 +350,7 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
         at = add(offset, coords[d], named(indexName(d), loc));
       }
       at = at ? at : this->index(0, loc);
-      Value below = arith::CmpIOp::create(b, named("inside", loc), arith::CmpIPredicate::slt, at, end);
+      Value below = arith::CmpIOp::create(b, named(indexName(d) + "_inside", loc), arith::CmpIPredicate::slt, at, end);
       v = v ? Value(arith::AndIOp::create(b, named("inside", loc), v, below)) : below;
     }
   }

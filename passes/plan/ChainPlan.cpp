@@ -129,7 +129,8 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
     p.persistent = target_.wgmma && !isUneven(l);
     p.raster = 8;
     assign(p, rows, dims, m);
-    if (int64_t has = tileProduct(p, rows, dims); has < 64) // the unit's least; what lies beyond the extent costs nothing to bring
+    if (int64_t has = tileProduct(p, rows, dims);
+        has < 64) // fewer rows than the unit multiplies at once; copies skip rows beyond the extent
       p.tiles[dims[rows.back()]] *= 64 / has;
   }
   return plans;

@@ -71,7 +71,7 @@ bool tellsRowsApart(Operation *op) {
 
 } // namespace
 
-/// Points that a segment has on the average, where they do not overlap.
+/// The average number of points of a segment, if segments do not overlap.
 int64_t Scheduler::averageLength(const LaunchPlan &l, int64_t walked, const llvm::BitVector &rows) {
   auto extent = [&](unsigned index) { return knownMax(l.extents.getResult(index), likely_); };
   Count segments = 1;

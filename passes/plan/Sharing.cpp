@@ -37,7 +37,7 @@ std::optional<Column> findColumn(Operation *op, const SizeFacts &facts) {
       return d && *d >= parallel && map.isFunctionOfDim(operand.index());
     });
     if (map.getNumResults() == 0 || !reduced || !isStreamedRead(op, read))
-      return; // read once per result, not once per element; or few elements, again and again
+      return; // does not depend on the reduced indices, or its few elements stay in a cache
     int64_t bytes = std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8);
     bool byElements = !hasVectorRows(read, facts);
     for (auto [i, v] : llvm::enumerate(read.getOperands_())) {

@@ -13,8 +13,8 @@
 
 namespace kernelc::te {
 
-/// A sum of `length` for each of `results` points, along or across rows of memory, keeps several blocks busy for longer
-/// than it takes to merge what they have.
+/// Whether it pays to cut a sum into parts for several blocks, which are merged afterwards. There are `results` sums of `length` terms;
+/// `across`: neighbouring terms lie in different rows of memory.
 bool isWorthSharing(Count results, Count length, bool across, const SharingCosts &costs);
 
 /// Neighbouring results of a reduction that read neighbouring memory.

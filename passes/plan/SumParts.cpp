@@ -134,7 +134,7 @@ private:
     return llvm::alignTo(chunk, whole == tiles.end() ? kVector : *whole);
   }
 
-  /// How many blocks a multiprocessor should have of a reduction that meets `thin` points of another operand.
+  /// How many blocks each multiprocessor should have. `thin`: how many results each block makes of one element that it reads.
   int64_t blocksPerMultiprocessor() const {
     if (thin_ == 1)
       return costs_.blocks;

@@ -210,8 +210,8 @@ def TeChainProducts : Pass<"te-chain-products", "::kernelc::te::KernelOp"> {
   let summary = "Compute a product once more for one that takes its results from registers";
   let description = [{
     A product o[i, n] = Σ_j f(s[i, j], ..) · v[j, n] can take s, another product, from registers in one launch (`passes/plan/Chain.h`),
-    where nobody else needs s. Where others do (row maxima and sums of a softmax), this pass gives the second product an s of its
-    own, if the device multiplies faster than memory takes s and gives it back. Then s need not be in memory at all.
+    where nobody else needs s. Where others do (row maxima and sums of a softmax), this pass lets the second product compute s
+    once more, if that takes less time than writing s to memory and reading it back. Then s need not be in memory at all.
     Several products may take several others' results so (`passes/plan/ChainSets.h`): those that sum along one index of
     them are a set, marked `in_set`, and each set has producers of its own, if all sets together take less time.
 

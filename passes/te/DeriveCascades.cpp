@@ -58,7 +58,7 @@ private:
       auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
       ofProduct |= made && findGeneralContraction(made);
     });
-    if (ofProduct) { // read where they are made, by a launch that goes over them
+    if (ofProduct) { // the product's launch may read its results itself, tile by tile
       std::optional<ProductWalk> walk = findWalk(r, target_, facts_);
       return walk && merge_ == Merge::WhereItPays && paysToWalk(*walk, target_, facts_);
     }

@@ -112,8 +112,8 @@ def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
     scales) to the place before it, with their index arithmetic, one after the other, as long as a thread
     has registers for the loaded values beside its accumulators. An epilogue in parts would otherwise wait
     for memory in each part, while the unit is idle. Where a loop has several products, rows and columns
-    that what is between them reads (a mask by data) are asked for at the start of the round, and arrive
-    beside the first product.
+    that are read between them (a mask by data) are loaded at the start of the round, while the first
+    product runs.
 
     *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before
     `tile-specialize-warps`*, so that a team that waits for its turn has issued its loads by then.

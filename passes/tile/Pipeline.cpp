@@ -52,7 +52,7 @@ struct TilePipelinePass : impl::TilePipelineBase<TilePipelinePass> {
       delayWaits(func);
       return;
     }
-    llvm::MapVector<Operation *, SmallVector<DotOp>> chains; // by their loops: those of which one takes what another leaves
+    llvm::MapVector<Operation *, SmallVector<DotOp>> chains; // by loop: dots of which each takes the accumulator of the one before it
     for (DotOp dot : dots)
       chains[dot->getParentOp()].push_back(dot);
     for (auto &[loop, chain] : chains) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the dots of a function take by way of slots that warps which only fill bring: which loads travel, what goes through registers, which
-// products of a round are issued, filled and waited for together.
+// How operands of dots get into slots in functions with warps that only fill them: which loads these warps take over, which operands go
+// through registers, and which products of a round are issued, filled and waited for together.
 #pragma once
 
 #include "ir/tile/Tile.h"

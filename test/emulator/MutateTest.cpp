@@ -382,14 +382,14 @@ TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
 }
 
 TEST(Mutate, FollowsLambdasThatAreCalled) {
-  auto find = [](const std::string &body) {
-    return mutantsOf(
-               "extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  const auto part = [&](const int at) {\n" +
-               body + "  };\n  if (next < tiles) {\n    part(next);\n  }\n  y[0] = 1;\n}\n")
+  auto find = [](const std::string &body, const std::string &taken = "&") {
+    return mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  const auto part = [" + taken +
+                     "](const int at) {\n" + body + "  };\n  if (next < tiles) {\n    part(next);\n  }\n  y[0] = 1;\n}\n")
         .all.back();
   };
   const std::string copy = "    kc_cp_async_16(&s[at], &x[at]);\n";
   EXPECT_TRUE(find(copy).onlyCopies);
+  EXPECT_TRUE(find(copy, "=").onlyCopies);
   EXPECT_FALSE(find(copy + "    y[at] = 1;\n").onlyCopies);
   EXPECT_TRUE(find("    kc_mbarrier_arrive(&full[at]);\n").onlySynchronises);
   EXPECT_FALSE(find("    kc_mbarrier_arrive(&full[at]);\n    y[at] = 1;\n").onlySynchronises);

@@ -25,7 +25,8 @@ TEST(CheckKernel, EveryMutationIsNamed) {
   auto map = [](Kernel &k) -> TensorMapArg & { return std::get<TensorMapArg>(k.variants[0].launches[0].args[0]); };
   const std::pair<M, const char *> cases[] = {
       {[](Kernel &k) { k.name = ""; }, "kernel '': has no name"},
-      {[](Kernel &k) { k.params[0].dims[0] = SizeExpr::size(9); }, "kernel 'mm', parameter 'x': dimension refers to size 9 of 3"},
+      {[](Kernel &k) { k.params[0].dims[0] = SizeExpr::size(9); },
+       "kernel 'mm', parameter 'x': dimension refers to size number 9, and the kernel has 3"},
       {[](Kernel &k) { k.params[0].kind = ParamKind::Scalar; }, "kernel 'mm', parameter 'x': a scalar has no dimensions"},
       {[](Kernel &k) { k.params[0].dims.resize(33); }, "kernel 'mm', parameter 'x': rank 33 is above 32"},
       {[](Kernel &k) { k.sizes[0].param = 7; }, "kernel 'mm', size 'M': comes from parameter 7, which is no tensor"},
@@ -42,9 +43,9 @@ TEST(CheckKernel, EveryMutationIsNamed) {
       {[](Kernel &k) { k.variants[0].guard = SizeExpr(std::vector<SizeTerm>(2, {SizeTerm::Const, 1})); },
        "kernel 'mm', variant 'tma': guard leaves 2 values"},
       {[](Kernel &k) { k.variants[0].workspaceBytes = SizeExpr::size(-1); },
-       "kernel 'mm', variant 'tma': workspace refers to size -1 of 3"},
+       "kernel 'mm', variant 'tma': workspace refers to size number -1, and the kernel has 3"},
       {[](Kernel &k) { k.variants[0].workspaces = {{"t", {}, SizeExpr::size(3)}}; },
-       "kernel 'mm', variant 'tma': a workspace's size refers to size 3 of 3"},
+       "kernel 'mm', variant 'tma': a workspace's size refers to size number 3, and the kernel has 3"},
       {[](Kernel &k) { k.variants[0].launches[0].entry = ""; }, "kernel 'mm', variant 'tma', launch 0: has no entry"},
       {[](Kernel &k) { k.variants[0].launches[0].block = 0; },
        "kernel 'mm', variant 'tma', launch 0: block of 0 threads is outside 1 to 1024"},

@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int k_thread = k0 + lane_mod_4 * 8;
       const int warp = tid / 32;
       const int i_thread = lane / 4 + warp * 8;
-      const bool inside = k_thread < K;
+      const bool k_inside = k_thread < K;
       const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
       const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
       #pragma unroll
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
-        if (i0 + (i_thread + i_by32 * 32) < M && inside) {
+        if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
           *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
         }
         *(uint4 *)(&a_slots[slot_start + (offset + i_by32 * 1024)]) = *(const uint4 *)(r);
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int j_thread = lane_mod_16 * 8;
       const int k_thread_1 = lane / 16 + warp * 2;
       const int j = j0 + j_thread;
-      const bool inside_1 = j < N;
+      const bool j_inside = j < N;
       const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
       const int offset_1 = j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8;
       #pragma unroll
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
-        if (inside_1 && k0 + (k_thread_1 + k_by8 * 8) < K) {
+        if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
           *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
         }
         *(uint4 *)(&b_slots[slot_start + (offset_1 + k_by8 * 512)]) = *(const uint4 *)(r);
@@ -179,12 +179,12 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     #pragma unroll
     for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       const int j = j0 + (j_thread + j_by8 * 8);
-      const bool inside = j < N;
+      const bool j_inside = j < N;
       #pragma unroll
       for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
         const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
-        if (i < M && inside) {
+        if (i < M && j_inside) {
           *(unsigned *)(&c[(n_tile * M + i) * N + j]) = *(const unsigned *)(&c_r[reg]);
         }
       }

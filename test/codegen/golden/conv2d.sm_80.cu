@@ -93,13 +93,13 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int o_thread = lane_mod_16 * 8;
       const int c_thread = lane / 16 + warp * 2;
       const int o = o0 + o_thread;
-      const bool inside_1 = o < O;
+      const bool o_inside = o < O;
       const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
       const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8;
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
         kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O],
-                             inside_1 && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
+                             o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -184,12 +184,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     #pragma unroll
     for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
       const int o = o0 + (o_thread + o_by8 * 8);
-      const bool inside = o < O;
+      const bool o_inside = o < O;
       #pragma unroll
       for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         const int reg = w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
         const int w = w0 + (w_thread + w_by8 * 8 + w_by16 * 16);
-        if (w < W && inside) {
+        if (w < W && o_inside) {
           *(unsigned *)(&y[((n_tile * H + h_tile) * W + w) * O + o]) = *(const unsigned *)(&y_r[reg]);
         }
       }

@@ -14,7 +14,7 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__restrict__ x,
     const float *__restrict__ gain, const float *__restrict__ bias, float *__restrict__ y, const int N) {
   const int block = (int)blockIdx.x;
-  // Walk j in tiles.
+  // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial[4];
 #line 2 "layernorm.kc"
   #pragma unroll
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     total += sum_j_partials[w];
   }
   sum_j = total;
-  // Walk j in tiles.
+  // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial_1[4];
 #line 3 "layernorm.kc"
   #pragma unroll
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     total_1 += sum_j_partials_1[w];
   }
   sum_j_1 = total_1;
-  // Walk j in tiles.
+  // Walk j in tiles, for y.
 #line 4 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.

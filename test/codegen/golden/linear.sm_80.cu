@@ -70,19 +70,19 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
       const int lane_mod_4 = lane % 4;
       const int i_thread = lane / 4 + tid / 32 * 8;
       const int k = k_tile * 32 + lane_mod_4 * 8;
-      const bool inside = k < K;
+      const bool k_inside = k < K;
       const int x_row = (i0 + i_thread) * K + k;
       const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
         kc_cp_async_zfill_16(&x_slots[slot_start + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K],
-                             i0 + (i_thread + i_by32 * 32) < M && inside ? 16 : 0);
+                             i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
       const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
         kc_cp_async_zfill_16(&w_slots[slot_start + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K],
-                             j0 + (i_thread + j_by32 * 32) < N && inside ? 16 : 0);
+                             j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -192,12 +192,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     #pragma unroll
     for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
       const int j = j0 + (j_thread + j_by8 * 8);
-      const bool inside = j < N;
+      const bool j_inside = j < N;
       #pragma unroll
       for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
         const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
-        if (i < M && inside) {
+        if (i < M && j_inside) {
           *(unsigned *)(&y[i * N + j]) = *(const unsigned *)(&y_r[reg]);
         }
       }

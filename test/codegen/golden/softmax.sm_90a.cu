@@ -24,7 +24,7 @@ static __device__ __forceinline__ float kc_infinity() { return __int_as_float(0x
 extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *__restrict__ x, float *__restrict__ y,
     const int N) {
   const int block = (int)blockIdx.x;
-  // Walk j in tiles.
+  // Walk j in tiles, for max_j_partial.
   alignas(16) float max_j_partial[4];
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     total = kc_maximum(total, max_j_partials[w]);
   }
   max_j = total;
-  // Walk j in tiles.
+  // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial[4];
   #pragma unroll
   for (int j_elem = 0; j_elem < 4; ++j_elem) {
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     total_1 += sum_j_partials[w];
   }
   sum_j = total_1;
-  // Walk j in tiles.
+  // Walk j in tiles, for y.
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.
     alignas(16) float x_r[32];

@@ -25,11 +25,11 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   const int warp = tid / 32;
   const int i_thread = lane / 8 + warp * 4;
   const int j = j0 + j_thread;
-  const bool inside = j < N;
+  const bool j_inside = j < N;
   #pragma unroll
   for (int i_by32 = 0; i_by32 < 2; ++i_by32) {
     const int i = i0 + (i_thread + i_by32 * 32);
-    if (inside && i < M) {
+    if (j_inside && i < M) {
       *(uint4 *)(&x_r[i_by32 * 4]) = *(const uint4 *)(&x[i * N + j]);
     } else {
       #pragma unroll
@@ -54,19 +54,19 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   __syncthreads();
   #pragma unroll
   for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
-    const int offset = (j_thread_1 + j_by16 * 16) * 65;
+    const int j_in_times_65 = (j_thread_1 + j_by16 * 16) * 65;
     #pragma unroll
     for (int i_elem = 0; i_elem < 4; ++i_elem) {
-      turned[i_elem + j_by16 * 4] = staging[offset + (i_thread_1 + i_elem)];
+      turned[i_elem + j_by16 * 4] = staging[j_in_times_65 + (i_thread_1 + i_elem)];
     }
   }
   // Store y.
   const int i = i0 + i_thread_1;
-  const bool inside_1 = i < M;
+  const bool i_inside = i < M;
   #pragma unroll
   for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
     const int j_1 = j0 + (j_thread_1 + j_by16 * 16);
-    if (j_1 < N && inside_1) {
+    if (j_1 < N && i_inside) {
       *(uint4 *)(&y[j_1 * M + i]) = *(const uint4 *)(&turned[j_by16 * 4]);
     }
   }
