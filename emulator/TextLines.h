@@ -31,7 +31,7 @@ std::optional<size_t> depthOf(const std::string &line);
 /// in blocks that do not see each other.
 bool anyVisible(const std::vector<std::string> &lines, size_t before, absl::FunctionRef<bool(const std::string &)> holds);
 
-/// The line that begins the lambda `const auto NAME = [&](..) {` that line `at`, `NAME(..);`, calls; nothing for other lines.
+/// The line that begins the lambda `const auto NAME = [&](..) {`, or `[=]`, that line `at`, `NAME(..);`, calls; nothing for other lines.
 std::optional<size_t> findLambda(const std::vector<std::string> &lines, size_t at);
 
 /// Whether `name` stands in `text` as a word.
