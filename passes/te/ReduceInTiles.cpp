@@ -122,11 +122,16 @@ private:
     if (reductions.empty())
       return false;
     SmallVector<int64_t> radix(rank, 0);
-    if (!chooseRadices(product, c, reduced, /*wholeTiles=*/true, radix) && !chooseRadices(product, c, reduced, /*wholeTiles=*/false, radix))
+    auto canSplit = [&](unsigned d) {
+      return !radix[d] || canSplitParallelDim(product, d, digitsOf(radix[d], extentOf(product, d)).endsEarly);
+    };
+    bool isByRows = cutRows(product, c, reduced, radix) && llvm::all_of(llvm::seq(rank), canSplit);
+    if (!isByRows && !chooseRadices(product, c, reduced, /*wholeTiles=*/true, radix) &&
+        !chooseRadices(product, c, reduced, /*wholeTiles=*/false, radix))
       return false;
     auto isSplit = [](int64_t r) { return r != 0; };
     for (unsigned d = 0; d < rank; ++d) {
-      if (!radix[d] || canSplitParallelDim(product, d, digitsOf(radix[d], extentOf(product, d)).endsEarly))
+      if (canSplit(d))
         continue;
       if (canSplitParallelDim(product, d))
         for (auto &[r, places] : reductions)
@@ -205,6 +210,33 @@ private:
       return false;
     set(row, rows);
     set(column, columns);
+    return true;
+  }
+
+  /// Of windows that CUDA cores multiply, whose rows end inside a tile: parts of rows of which fewer points lie beyond the end. A row of
+  /// 46 points would leave 18 of a tile of 64 empty, of its parts of 16 points 2; the tile has several of other rows (te-plan). False where
+  /// the row's tile is no worse.
+  bool cutRows(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, SmallVectorImpl<int64_t> &radix) {
+    const CoresCosts &costs = target_.costs->cores;
+    unsigned row = c.m.back(), column = c.n.back();
+    if (!target_.feedsCores || hasUnit(c, target_) || c.aType.getIntOrFloatBitWidth() != 32 || c.bType.getIntOrFloatBitWidth() != 32 ||
+        c.k.size() == 1 || reduced[row] == reduced[column])
+      return false;
+    ArrayRef<unsigned> side = reduced[row] ? c.m : c.n, other = reduced[row] ? c.n : c.m;
+    int64_t length = knownMax(extentOf(product, side.back()), facts_), others = knownPoints(product.getExtents(), other, facts_);
+    if (side.size() == 1 || length < 0)
+      return false;
+    int64_t filledFor = others < 0 ? 128 : std::clamp<int64_t>(others, 1, 128);
+    int64_t whole = std::min<int64_t>(64, int64_t(llvm::PowerOf2Ceil(uint64_t(length)))), best = whole;
+    auto timeOfPart = [&](int64_t part) {
+      return double(llvm::divideCeil(length, part) * part) * (part < whole ? timeOfWordRows(part, filledFor, costs) : 1);
+    };
+    for (int64_t part = whole / 2; part >= shortestWordRow(filledFor, costs); part /= 2)
+      if (timeOfPart(part) < timeOfPart(best))
+        best = part;
+    if (best == whole)
+      return false;
+    radix[side.back()] = best;
     return true;
   }
 
