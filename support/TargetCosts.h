@@ -251,18 +251,23 @@ struct ThreadCosts {
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
-  int smallTilePercent = 90;     ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
-  int64_t fewestPoints = 4;      ///< of mma.sync's 16 rows that pay for those that are zeros
-  int64_t warpsOfFew = 4;        ///< of a multiprocessor, up to which a tile of few has more of them,
-  int64_t fewestResults = 8;     ///< with no fewer results a thread
-  int64_t passing = 64;          ///< registers of a thread for an operand on its way, beside its 64 results
-  int64_t besideCopies = 40;     ///< registers beside accumulators and copies: fragments and indices
-  int64_t roundPoints = 6;       ///< of a sum that take as long as a round's barrier, copies' addresses and waits
-  int64_t shortestRow = 32;      ///< words of a tile along memory
-  int apartPercent = 104;        ///< time of tiles whose rows lie apart in memory
-  int farPercent = 108;          ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
-  int64_t smallBlocks = 4;       ///< of 64 × 64 words, that a multiprocessor has registers for
-  int64_t wordFill = 96;         ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
+  int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
+  int64_t fewestPoints = 4;  ///< of mma.sync's 16 rows that pay for those that are zeros
+  int64_t warpsOfFew = 4;    ///< of a multiprocessor, up to which a tile of few has more of them,
+  int64_t fewestResults = 8; ///< with no fewer results a thread
+  int64_t passing = 64;      ///< registers of a thread for an operand on its way, beside its 64 results
+  int64_t besideCopies = 40; ///< registers beside accumulators and copies: fragments and indices
+  int64_t roundPoints = 6;   ///< of a sum that take as long as a round's barrier, copies' addresses and waits
+  int64_t shortestRow = 32;  ///< words of a tile along memory
+  // Of windows that warps fill word by word: 120 tilings of 12 convolutions, H100, docs/lab/2026-11-26-sequences-6.md.
+  int64_t wordRow = 4;     ///< words of a row at least,
+  int64_t wordReuse = 256; ///< and so many over the points that each word is brought for: shorter ones wait for the filling
+  double wordRow32 = 0.02; ///< part of the time more of rows of 32 words that lie apart: twice as much of half as many, or for 32 points
+  double wordFar = 0.005;  ///< the same of each further point of an index outside the rows' own
+  int apartPercent = 104;  ///< time of tiles whose rows lie apart in memory
+  int farPercent = 108;    ///< and of those that have points of an index outside the rows' own: their rows lie in as many pages
+  int64_t smallBlocks = 4; ///< of 64 × 64 words, that a multiprocessor has registers for
+  int64_t wordFill = 96;   ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
   int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
   int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };

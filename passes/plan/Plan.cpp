@@ -12,6 +12,7 @@
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
 #include "passes/plan/Beside.h"
+#include "passes/plan/ProductTime.h"
 #include "passes/plan/Scheduler.h"
 #include "passes/plan/StatementOrder.h"
 #include "passes/plan/VerifyPlan.h"
@@ -176,24 +177,34 @@ void Scheduler::assignRounds(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<in
   });
 }
 
-void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points) {
+void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points, int64_t filledFor) {
+  const CoresCosts &costs = costs_.cores;
+  llvm::BitVector inTile = findInTile(l);
   Count whole = 1; // points of a tile
   for (unsigned d : list)
     whole *= clampTile(l, dims[d], points);
   whole = std::min<Count>(whole, points);
-  assignBest(l, list, dims, points, [&](ArrayRef<int64_t> tiles) {
-    Count covered = 1, each = 1;
-    for (auto [d, tile] : llvm::zip(list, tiles)) {
-      covered = covered * ceilDiv(Count(likelyExtent(l, dims[d])), tile) * tile;
-      each *= tile;
-    }
-    int64_t last = clampTile(l, dims[list.back()], costs_.cores.shortestRow);
-    bool isApart = tiles.back() < clampTile(l, dims[list.back()], points);
-    bool isShort = each < whole || tiles.back() < last;
-    double percent = isApart ? costs_.cores.apartPercent : 100;
+  int64_t shortest = filledFor ? shortestWordRow(filledFor, costs) : costs.shortestRow;
+  // How long they take beside rows that lie in one piece.
+  auto timeOfRows = [&](ArrayRef<int64_t> tiles, Count row) {
+    double time = row == whole ? 1 : filledFor ? timeOfWordRows(int64_t(row), filledFor, costs) : costs.apartPercent / 100.0;
     for (int64_t tile : tiles.drop_back(std::min<size_t>(2, tiles.size())))
-      percent *= tile > 1 ? costs_.cores.farPercent / 100.0 : 1;
-    return isShort ? std::numeric_limits<double>::max() : double(int64_t(covered)) * percent;
+      time *= filledFor ? 1 + costs.wordFar * double(tile - 1) : tile > 1 ? costs.farPercent / 100.0 : 1;
+    return time;
+  };
+  assignBest(l, list, dims, points, [&](ArrayRef<int64_t> tiles) {
+    Count covered = 1, each = 1, row = 1; // `row`: points side by side in memory
+    bool isRow = true, isCut = false;
+    for (auto [d, tile] : llvm::reverse(llvm::zip(list, tiles))) {
+      int64_t extent = likelyExtent(l, dims[d]);
+      covered = covered * ceilDiv(Count(extent), tile) * tile;
+      each *= tile;
+      row *= isRow ? tile : 1;
+      isRow &= tile >= extent;
+      isCut |= inTile[dims[d]] && tile < clampTile(l, dims[d], points);
+    }
+    bool isShort = each < whole || row < std::min<Count>(whole, shortest);
+    return isShort || isCut ? std::numeric_limits<double>::max() : double(int64_t(covered)) * timeOfRows(tiles, row);
   });
 }
 

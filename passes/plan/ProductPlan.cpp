@@ -38,8 +38,8 @@ public:
     isPlain_ = isOneIndex(reduce, c_.a, c_.m) && isOneIndex(reduce, c_.b, c_.n) && c_.k.size() == 1 && bytes_ == 4;
     chooseResults();
     tileK_ = unit_ ? 64 / bytes_ : 32;
-    assignOuter(c_.m, tileM_);
-    assignOuter(c_.n, tileN_);
+    assignOuter(c_.m, tileM_, c_.n, tileN_);
+    assignOuter(c_.n, tileN_, c_.m, tileM_);
     assignK();
     bm_ = s_.tileProduct(l_, c_.m, dims_);
     bn_ = s_.tileProduct(l_, c_.n, dims_);
@@ -116,13 +116,31 @@ private:
     tileM_ = partOf(c_.m, tileM_), tileN_ = partOf(c_.n, tileN_);
   }
 
-  void assignOuter(ArrayRef<unsigned> all, int64_t points) {
+  void assignOuter(ArrayRef<unsigned> all, int64_t points, ArrayRef<unsigned> other, int64_t otherPoints) {
     SmallVector<unsigned> list = c_.tiledOf(all);
-    bool isWhole = c_.where || unit_ || llvm::any_of(list, [&](unsigned d) { return inTile_[dims_[d]]; });
-    if (isWhole)
+    // What a tile reduces is whole in it; beside parts of rows (te-reduce-in-tiles) others are chosen, beside a pool's windows not.
+    auto whole = llvm::count_if(list, [&](unsigned d) { return inTile_[dims_[d]]; });
+    int64_t filledFor = isFilledByWords(all) ? pointsOf(other, otherPoints) : 0;
+    bool isPart = filledFor && whole == 1 && inTile_[dims_[list.back()]];
+    if (c_.where || unit_ || (whole && !isPart))
       s_.assign(l_, list, dims_, points);
     else
-      s_.assignResults(l_, list, dims_, points);
+      s_.assignResults(l_, list, dims_, points, filledFor);
+  }
+
+  /// Whether warps that fill will bring the operand of `side` word by word: a window of its tensor (canCopyWords).
+  bool isFilledByWords(ArrayRef<unsigned> side) const {
+    ReadOp read = findOperandRead(side == ArrayRef<unsigned>(c_.m) ? c_.a : c_.b);
+    auto movesAlong = [&](AffineExpr e, ArrayRef<unsigned> list) {
+      return movesWith(read, e, [&](unsigned d) { return llvm::is_contained(list, d); });
+    };
+    return s_.target_.feedsCores && copied_ && bytes_ == 4 && !c_.term &&
+           llvm::any_of(read.getMapOrIdentity().getResults(), [&](AffineExpr e) { return movesAlong(e, side) && movesAlong(e, c_.k); });
+  }
+  /// Of the points that a side is asked for those that it has.
+  int64_t pointsOf(ArrayRef<unsigned> side, int64_t points) {
+    int64_t extent = s_.extentProduct(l_, side, dims_, s_.likely_);
+    return extent > 0 ? std::min(points, int64_t(llvm::PowerOf2Ceil(uint64_t(extent)))) : points;
   }
 
   void assignK() {

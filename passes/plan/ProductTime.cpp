@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "support/Saturating.h"
-#include "support/TargetCosts.h"
 #include "support/TargetRates.h"
 
 namespace kernelc::te {
@@ -33,5 +32,11 @@ ProductTile chooseCoresTile(int64_t m, int64_t n, int64_t batch, const Target &t
   bool isShort = m > 0 && n > 0 && timeOf(small, m, n, batch, target) < timeOf(large, m, n, batch, target);
   return isShort ? small : large;
 }
+
+double timeOfWordRows(int64_t row, int64_t filledFor, const CoresCosts &costs) {
+  return 1 + costs.wordRow32 * std::max(1.0, 64.0 / double(filledFor)) * 32 / double(row);
+}
+
+int64_t shortestWordRow(int64_t filledFor, const CoresCosts &costs) { return std::max(costs.wordRow, costs.wordReuse / filledFor); }
 
 } // namespace kernelc::te

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -24,5 +25,10 @@ double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target 
 
 /// The tile of a product of words on CUDA cores: 128 × 128, or 64 × 64 where the last round of those has little to do.
 ProductTile chooseCoresTile(int64_t m, int64_t n, int64_t batch, const Target &target);
+
+/// Of a product on CUDA cores with an operand of windows that warps fill word by word, each word for `filledFor` points of the other side:
+/// how long rows of `row` words take beside those that lie in one piece, and the shortest that the filling keeps up with.
+double timeOfWordRows(int64_t row, int64_t filledFor, const CoresCosts &costs);
+int64_t shortestWordRow(int64_t filledFor, const CoresCosts &costs);
 
 } // namespace kernelc::te

@@ -335,7 +335,8 @@ def TeReduceInTiles : Pass<"te-reduce-in-tiles", "::kernelc::te::KernelOp"> {
     side (a convolution's rows of pixels beside the columns) are parts as they stand. What needs m and walks p
     again leaves the reduction alone where a block may hold a row of p for both. C is a power of two:
     what the cost model gives the product for a tile (rows and columns of te-plan; 64 for mma.sync, and
-    on CUDA cores but for products of words that warps feed). An index that fits one tile is not cut. f may be any expression of the point.
+    on CUDA cores but for products of words that warps feed). Of windows that CUDA cores multiply, C is 4 to
+    32 where a row would leave much of its tile empty: 46 points are three parts of 16. An index that fits one tile is not cut. f may be any expression of the point.
 
     *Runs after `te-split`, before `te-split-reduce` and `te-plan`, because* the first would take the
     tiles for digits, the second has to find the parts, and the third joins them to the product's launch.

@@ -128,17 +128,27 @@ private:
         if ((*places)[d] >= r.getNumParallel())
           reduced.set(d);
     }
-    if (tiled.reductions.empty() || (!chooseRadices(product, c, reduced, /*wholeTiles=*/true, tiled.radix) &&
-                                     !chooseRadices(product, c, reduced, /*wholeTiles=*/false, tiled.radix)))
+    if (tiled.reductions.empty())
+      return std::nullopt;
+    bool isByRows =
+        cutRows(product, c, reduced, tiled.radix) && llvm::all_of(llvm::seq(rank), [&](unsigned d) { return canSplit(tiled, d); });
+    if (!isByRows && !chooseRadices(product, c, reduced, /*wholeTiles=*/true, tiled.radix) &&
+        !chooseRadices(product, c, reduced, /*wholeTiles=*/false, tiled.radix))
       return std::nullopt;
     return canSplit(tiled) ? std::optional(tiled) : std::nullopt;
   }
 
-  /// Whether the product's dims can be split as its tiles have them; if only data is in the way, a remark says so.
+  /// Whether the product's dim d can be split as its tiles have it.
+  bool canSplit(const ReducedProduct &tiled, unsigned d) {
+    int64_t radix = tiled.radix[d];
+    return !radix || canSplitParallelDim(tiled.product, d, digitsOfTiles(extentOf(tiled.product, d), radix, facts_).endsEarly);
+  }
+
+  /// Whether all of its dims can; if only data is in the way, a remark says so.
   bool canSplit(const ReducedProduct &tiled) {
     ReduceOp product = tiled.product;
-    for (auto [d, radix] : llvm::enumerate(tiled.radix)) {
-      if (!radix || canSplitParallelDim(product, d, digitsOfTiles(extentOf(product, d), radix, facts_).endsEarly))
+    for (unsigned d = 0; d < product.getNumParallel(); ++d) {
+      if (canSplit(tiled, d))
         continue;
       if (canSplitParallelDim(product, d))
         for (const ReductionOfProduct &r : tiled.reductions)
@@ -200,6 +210,33 @@ private:
       return false;
     set(row, rows);
     set(column, columns);
+    return true;
+  }
+
+  /// Of windows that CUDA cores multiply, whose rows end inside a tile: parts of rows of which fewer points lie beyond the end. A row of
+  /// 46 points would leave 18 of a tile of 64 empty, of its parts of 16 points 2; the tile has several of other rows (te-plan). False where
+  /// the row's tile is no worse.
+  bool cutRows(ReduceOp product, const Contraction &c, const llvm::SmallBitVector &reduced, SmallVectorImpl<int64_t> &radix) {
+    const CoresCosts &costs = target_.costs->cores;
+    unsigned row = c.m.back(), column = c.n.back();
+    if (!target_.feedsCores || hasUnit(c, target_) || c.aType.getIntOrFloatBitWidth() != 32 || c.bType.getIntOrFloatBitWidth() != 32 ||
+        c.k.size() == 1 || reduced[row] == reduced[column])
+      return false;
+    ArrayRef<unsigned> side = reduced[row] ? c.m : c.n, other = reduced[row] ? c.n : c.m;
+    int64_t length = knownMax(extentOf(product, side.back()), facts_), others = knownPoints(product.getExtents(), other, facts_);
+    if (side.size() == 1 || length < 0)
+      return false;
+    int64_t filledFor = others < 0 ? 128 : std::clamp<int64_t>(others, 1, 128);
+    int64_t whole = std::min<int64_t>(64, int64_t(llvm::PowerOf2Ceil(uint64_t(length)))), best = whole;
+    auto timeOfPart = [&](int64_t part) {
+      return double(llvm::divideCeil(length, part) * part) * (part < whole ? timeOfWordRows(part, filledFor, costs) : 1);
+    };
+    for (int64_t part = whole / 2; part >= shortestWordRow(filledFor, costs); part /= 2)
+      if (timeOfPart(part) < timeOfPart(best))
+        best = part;
+    if (best == whole)
+      return false;
+    radix[side.back()] = best;
     return true;
   }
 
