@@ -177,6 +177,8 @@ static void addTilePasses(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   // Loops that still read memory themselves. No folding behind it: the last round adds up as the full rounds do.
   pm.addNestedPass<tile::FuncOp>(createTilePeelRounds());
+  // The rounds that are left as they are to be.
+  pm.addNestedPass<tile::FuncOp>(createTileInsideRounds());
   // Loops that walk in order have the rounds they will have.
   pm.addNestedPass<tile::FuncOp>(createTileLoadAhead());
 }

@@ -130,7 +130,8 @@ bool SharedAccesses::mayMeet(unsigned first, Age age, unsigned second) {
   const SharedAccess &a = accesses_[first], &b = accesses_[second];
   llvm::BitVector both = threadsOf(first);
   both |= threadsOf(second);
-  bool meet = both.count() > 1 && !isApart(a, age, b) && !(first == second && isOneThreadEach(a, age.loop));
+  auto isOne = [&] { return first == second ? isOneThreadEach(a, age.loop) : areVersions(a, b) && isOneThreadEach(a, b, age.loop); };
+  bool meet = both.count() > 1 && !isApart(a, age, b) && !isOne();
   return known->second = meet;
 }
 
@@ -207,6 +208,12 @@ bool SharedAccesses::isApart(const SharedAccess &a, Age age, const SharedAccess 
   return rest.low >= b.width || rest.high <= -a.width;
 }
 
+/// Whether they write one memory in the two branches of one question, of which each round takes one.
+bool SharedAccesses::areVersions(const SharedAccess &a, const SharedAccess &b) {
+  auto branch = a.op->getParentOfType<scf::IfOp>();
+  return branch && a.kind == SharedAccess::Write && b.kind == SharedAccess::Write && a.memory == b.memory && branch->isProperAncestor(b.op);
+}
+
 static bool isConstantLoop(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   return loop && getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound()) &&
@@ -281,22 +288,24 @@ bool meet(std::vector<std::pair<int64_t, int64_t>> visits, int64_t width) {
 
 } // namespace
 
-/// Whether, over all rounds of `loop` and the loops in it, no two threads get to the
-/// same address: thread numbers and constant loops have few values.
-bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
+/// Which threads get where, over all rounds of `loop` and the loops in it: thread numbers and constant loops have few values.
+std::optional<SharedAccesses::Visits> SharedAccesses::visitsOf(const SharedAccess &a, scf::ForOp loop) {
   ThreadFunction function;
   llvm::BitVector threads = threads_.atMost(a.op->getBlock());
   std::optional<SmallVector<Variable>> variables = findVariables(a.op, loop, threads.count(), function);
   if (!variables)
-    return false;
+    return std::nullopt;
   LinearIndex form = decompose(a.index, a.op, /*fully=*/true);
+  Visits found;
   SmallVector<std::pair<unsigned, int64_t>> terms;
   for (auto [v, f] : form.terms) {
-    if (threads_.isUniform(v) && !isDefinedIn(v, loop))
-      continue; // the same in all of them
+    if (threads_.isUniform(v) && !isDefinedIn(v, loop)) {
+      found.same[v.getAsOpaquePointer()] = f;
+      continue;
+    }
     std::optional<unsigned> place = function.compile(v);
     if (!place)
-      return false;
+      return std::nullopt;
     terms.push_back({*place, f});
   }
   SmallVector<std::pair<unsigned, bool>> conditions; // of the branches around it, those that can be evaluated
@@ -304,22 +313,36 @@ bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
     if (auto branch = dyn_cast<scf::IfOp>(op->getParentOp()))
       if (auto place = function.compile(branch.getCondition()))
         conditions.push_back({*place, op->getBlock() == branch.thenBlock()});
-  std::vector<std::pair<int64_t, int64_t>> visits; // address, thread
   SmallVector<int64_t> values(function.numValues());
   auto visit = [&] {
     function.evaluate(values);
     if (llvm::any_of(conditions, [&](auto &c) { return bool(values[c.first]) != c.second; }))
       return;
-    int64_t address = 0;
+    int64_t address = form.constant;
     for (auto [place, f] : terms)
       address += f * values[place];
-    visits.push_back({address, values[0]});
+    found.places.push_back({address, values[0]});
   };
   for (unsigned t : threads.set_bits()) {
     values[0] = t;
     overValues(*variables, 0, values, visit);
   }
-  return !meet(std::move(visits), a.width);
+  return found;
+}
+
+bool SharedAccesses::tryOut(const SharedAccess &a, scf::ForOp loop) {
+  std::optional<Visits> visits = visitsOf(a, loop);
+  return visits && !meet(std::move(visits->places), a.width);
+}
+
+bool SharedAccesses::isOneThreadEach(const SharedAccess &a, const SharedAccess &b, scf::ForOp loop) {
+  if (!loop || !a.index || !b.index)
+    return false;
+  std::optional<Visits> x = visitsOf(a, loop), y = visitsOf(b, loop);
+  if (!x || !y || x->same != y->same)
+    return false;
+  llvm::append_range(x->places, y->places);
+  return !meet(std::move(x->places), std::max(a.width, b.width));
 }
 
 } // namespace kernelc

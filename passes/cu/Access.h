@@ -65,6 +65,14 @@ private:
   Difference subtract(mlir::Value x, mlir::Operation *user, Age age, mlir::Value y, mlir::Operation *other, bool fully);
   bool isApart(const SharedAccess &a, Age age, const SharedAccess &b);
   bool isOneThreadEach(const SharedAccess &a, mlir::scf::ForOp loop);
+  bool isOneThreadEach(const SharedAccess &a, const SharedAccess &b, mlir::scf::ForOp loop);
+  static bool areVersions(const SharedAccess &a, const SharedAccess &b);
+  /// Whom an access leads where.
+  struct Visits {
+    std::vector<std::pair<int64_t, int64_t>> places; ///< address and thread
+    std::map<const void *, int64_t> same;            ///< what all addresses have beside: uniform values, and their factors
+  };
+  std::optional<Visits> visitsOf(const SharedAccess &a, mlir::scf::ForOp loop);
   bool tryOut(const SharedAccess &a, mlir::scf::ForOp loop);
 
   cu::KernelOp kernel_;

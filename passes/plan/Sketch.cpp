@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/Sketch.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
 
@@ -101,6 +102,12 @@ private:
     return t;
   }
 
+  /// Whether it reads another statement of the launch as that one makes its points. (A block's own memory is read by the reader's.)
+  bool isAtItsPoints(ReadOp read) {
+    Operation *made = read.getTensor().getDefiningOp();
+    return members_.contains(made) && !isInBlock(made);
+  }
+
   /// The launch's indices along which a value of the body differs within a tile.
   const llvm::BitVector &varyingIn(Value v) {
     if (auto known = varying_.find(v); known != varying_.end())
@@ -108,7 +115,7 @@ private:
     llvm::BitVector varying(l_.indices.size());
     if (std::optional<unsigned> d = findIndex(op_, v)) {
       varying.set(dims_[*d]);
-    } else if (auto read = v.getDefiningOp<ReadOp>(); read && members_.contains(read.getTensor().getDefiningOp())) {
+    } else if (auto read = v.getDefiningOp<ReadOp>(); read && isAtItsPoints(read)) {
       for (auto [n, ordinal] : llvm::enumerate(l_.ops))
         if (ops_[ordinal] == read.getTensor().getDefiningOp())
           for (unsigned d : getResultDims(read.getTensor()))

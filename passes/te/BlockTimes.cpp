@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "ir/te/TeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/plan/TensorBytes.h"
+#include "passes/te/WindowReads.h"
 #include "support/Target.h"
 #include "support/TargetRates.h"
 #include "llvm/ADT/SetVector.h"
@@ -30,31 +30,15 @@ struct PointWork {
   double bytes = 0; ///< of all reads, as lanes ask for them
 };
 
-constexpr unsigned kSector = 32; ///< bytes of memory that come together
-
-PointWork workOf(const BlockSet &set, const BlockMember &m, const BlockCosts &costs) {
+/// `neighbours`: points along one dim that each thread makes.
+PointWork workOf(const BlockSet &set, const BlockMember &m, const BlockCosts &costs, int64_t neighbours) {
   PointWork w;
   double terms = double(termsOf(m.op));
-  std::set<std::pair<const void *, SmallVector<const void *>>> seen;
+  WindowReads reads = readsOf(set, m, neighbours);
+  w.ownReads = terms * reads.own;
+  w.memoryReads = terms * reads.memory;
+  w.bytes = terms * reads.bytes;
   m.op->walk([&](Operation *inner) {
-    if (auto read = dyn_cast<ReadOp>(inner)) {
-      SmallVector<Value> leaves;
-      SmallVector<AffineExpr> subscripts = subscriptsOf(read, m.op, leaves);
-      SmallVector<const void *> at = llvm::map_to_vector(subscripts, [](AffineExpr e) { return e.getAsOpaquePointer(); });
-      for (Value v : ArrayRef(leaves).drop_front(getExtents(m.op).getNumResults()))
-        at.push_back(v.getAsOpaquePointer());
-      if (!seen.insert({read.getTensor().getAsOpaquePointer(), at}).second)
-        return;
-      const BlockMember *made = set.find(read.getTensor().getDefiningOp());
-      bool isOwn = made && !made->isSink;
-      (isOwn ? w.ownReads : w.memoryReads) += terms;
-      // Neighbours of a row are neighbours in memory, or each has a sector of its own.
-      unsigned row = llvm::find(m.blockDims, unsigned(m.blockDims.size() - 1)) - m.blockDims.begin();
-      auto isAlong = [&](unsigned d) { return !subscripts.empty() && subscripts.back().isFunctionOfDim(d); };
-      bool isApart = !isOwn && !isAlong(row) && llvm::any_of(llvm::seq<unsigned>(0, m.blockDims.size()), isAlong);
-      w.bytes += terms * (isApart ? kSector : std::max(4u, read.getTensor().getType().getElementTypeBitWidth() / 8));
-      return;
-    }
     StringRef dialect = inner->getName().getDialectNamespace();
     if (inner->getNumResults() != 1 || inner->getResult(0).getType().isIndex() || isa<arith::ConstantOp>(inner) ||
         (dialect != "arith" && dialect != "math"))
@@ -118,7 +102,7 @@ std::pair<double, unsigned> timeApart(const BlockSet &set, const Target &target,
       double points = 1;
       for (unsigned d = 0; d < getNumParallel(m.op); ++d)
         points *= extentOf(getExtents(m.op).getResult(d), facts, unknown);
-      machine.add(t, workOf(set, m, target.costs->blocks), points / target.smCount, /*stores=*/false);
+      machine.add(t, workOf(set, m, target.costs->blocks, /*neighbours=*/1), points / target.smCount, /*stores=*/false);
       m.op->walk([&](ReadOp read) {
         auto made = launchOf.find(read.getTensor().getDefiningOp());
         if (made == launchOf.end() || made->second != launch)
@@ -146,7 +130,7 @@ public:
       : set_(set), target_(target), costs_(target.costs->blocks), facts_(facts), machine_(target),
         unknown_(target.costs->merging.unknownExtent) {
     for (const BlockMember &m : set.members)
-      work_.push_back(workOf(set, m, costs_));
+      work_.push_back(workOf(set, m, costs_, costs_.roundPoints));
   }
 
   std::optional<BlockTiles> run() {

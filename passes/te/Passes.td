@@ -633,7 +633,7 @@ def TeBlockWindows : Pass<"te-block-windows", "::kernelc::te::KernelOp"> {
     over windows of constant extents, which are written out. Subscripts are a dim times a constant and a window
     (steps and dilation included), outside of the tensor nothing, one constant (`.pad`) or the nearest element
     (`.edge`): the block's points outside hold what readers see there. The number of readers and what a block has of
-    each dim are those that take least time by the target's table; where less than a share of the launches' time is saved,
+    each dim are those that take least time by the target's table (what neighbours of a thread both read it loads once); where less than a share of the launches' time is saved,
     the set stays as it is, and a remark has both times. Sizes that have no bound count as large.
 
     *Runs after `te-simplify` and all that inlines or splits statements, before `te-plan`, because* that puts the marked

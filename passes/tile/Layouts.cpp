@@ -117,11 +117,47 @@ private:
     auto best = llvm::max_element(weight);
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
     int64_t width = c.contiguous >= 0 ? std::min(vector[c.contiguous], most[c.contiguous]) : 1;
-    c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>());
+    c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>(),
+                       reduces ? -1 : findWindowDim(c));
     return success();
   }
 
-  Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced) {
+  /// How many elements of a tile a thread has.
+  int64_t ownOf(ArrayRef<int64_t> shape) { return std::max<int64_t>(1, llvm::product_of(shape) / (32 * int64_t(func_.getWarps()))); }
+
+  /// The dim, not the contiguous one, along which neighbours in a tile read most of the same elements of a window; -1 where there is none.
+  int64_t findWindowDim(const LayoutComponent &c) {
+    if (!llvm::any_of(func_.getSources(), isOwnMemory))
+      return -1;
+    SmallVector<int64_t> shared(c.shape.size(), 0);
+    SmallVector<LoadOp> loads;
+    for (Value v : c.values)
+      if (auto load = v.getDefiningOp<LoadOp>())
+        loads.push_back(load);
+    for (LoadOp x : loads)
+      for (LoadOp y : loads)
+        for (auto [d, extent] : llvm::enumerate(c.shape))
+          shared[d] += int64_t(d) != c.contiguous && meetAlong(x, y, unsigned(d), std::min(extent, ownOf(c.shape)));
+    auto most = llvm::max_element(shared);
+    return most != shared.end() && *most > 0 ? most - shared.begin() : -1;
+  }
+
+  /// Whether `y` reads at each point what `x` reads at one of the next along `d`, of `points` side by side.
+  static bool meetAlong(LoadOp x, LoadOp y, unsigned d, int64_t points) {
+    AffineMap map = x.getMap();
+    if (x.getBase() != y.getBase() || x.getIndexTiles() != y.getIndexTiles() || y.getMap().getNumDims() != map.getNumDims())
+      return false;
+    AffineExpr at = getAffineDimExpr(d, map.getContext());
+    return llvm::any_of(llvm::seq<int64_t>(1, points), [&](int64_t by) {
+      return llvm::all_of(llvm::zip(map.getResults(), y.getMap().getResults()), [&](auto pair) {
+        auto [there, here] = pair;
+        return simplifyAffineExpr(there.replace(at, at + by) - here, map.getNumDims(), map.getNumSymbols()) == 0;
+      });
+    });
+  }
+
+  /// `near`: a dim of which each thread has neighbours.
+  Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced, int64_t near = -1) {
     auto isReduced = [&](int64_t d) { return llvm::is_contained(reduced, d); };
     int64_t keptExtent = 1;
     for (auto [d, extent] : llvm::enumerate(shape))
@@ -141,7 +177,18 @@ private:
       warpOrder = order;
       std::stable_partition(warpOrder.begin(), warpOrder.end(), [&](int64_t d) { return !isReduced(d); });
     }
-    return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
+    if (near < 0)
+      return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
+    int64_t own = std::gcd(shape[near], ownOf(shape));
+    SmallVector<int64_t> runs(shape);
+    runs[near] /= own;
+    Layout layout = blockedLayout(runs, order, vector, func_.getWarps(), warpOrder);
+    for (Digits *digits : {&layout.reg, &layout.lane, &layout.warp})
+      for (Digit &digit : *digits)
+        digit.stride *= digit.dim == near ? own : 1;
+    if (own > 1)
+      layout.reg.insert(layout.reg.begin(), {near, 1, own});
+    return layout;
   }
 
   /// `parent` without the indices that `v` has one point of.

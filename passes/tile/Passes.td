@@ -245,6 +245,30 @@ def TilePeelRounds : Pass<"tile-peel-rounds", "::kernelc::tile::FuncOp"> {
   }];
 }
 
+def TileInsideRounds : Pass<"tile-inside-rounds", "::kernelc::tile::FuncOp"> {
+  let summary = "Give rounds inside all tensors a version without tests";
+  let description = [{
+    Where a block makes windows of points in memory of its own (`te-block-windows`), each of a window's reads asks whether it
+    leaves the tensor, and what lies beyond an end is computed from the point nearest to it. Only the blocks at a tensor's
+    border need this. The pass has the round of a loop twice, behind one question to the block:
+
+    ```
+    for i { t = load x[i + u] bounds edge }    →    for i { if 0 <= i + u of the tile's first and i + u of its last < H
+                                                              { t = load x[i + u] } else { t = load x[i + u] bounds edge } }
+    ```
+
+    In the first version reads do without bounds and masks that always hold there, subscripts by clamped index tiles are affine
+    again, so that neighbours of a thread are seen to read the same elements, and conditions on indices are true. What a
+    thread alone must ask, because a tile is wider than what a block has of an index, stays.
+
+    *Runs after `tile-peel-rounds`, because* rounds apart for other reasons are loops of their own by then; *before
+    `tile-layouts`*, which gives both versions their layouts.
+
+    Left alone: functions without memory of the block's own; loops that carry values, with products or other loops; forms that
+    are not affine; rounds with a single such test. Numeric effect: none.
+  }];
+}
+
 def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
   let summary = "Ask for what later rounds of a walk read while this one is worked on";
   let description = [{
