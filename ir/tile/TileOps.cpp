@@ -3,6 +3,7 @@
 // ops fold to is in TileFold.cpp.
 #include "ir/te/Combiners.h"
 #include "ir/tile/FuncVerifier.h"
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 
 using namespace mlir;
@@ -14,7 +15,9 @@ AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
 AffineExpr FuncOp::getNumPrograms(unsigned d) {
   int64_t blocks = int64_t(getClusterIndex()) != d ? 1 : getPaired() ? 2 : getCluster();
-  return getExtent(d).ceilDiv(getTiles()[d] * blocks);
+  std::optional<AlignedRows> rows = kRows.findOn(*this);
+  AffineExpr points = rows && rows->index == d ? getExtent(d) + (rows->align - 1) : getExtent(d);
+  return points.ceilDiv(getTiles()[d] * blocks);
 }
 
 LogicalResult FuncOp::verifyRegions() { return verifyFunc(*this); }

@@ -7,11 +7,14 @@
 #include "ir/cu/Cu.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/Memories.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Beside.h"
+#include "passes/plan/RowForm.h"
 #include "passes/tile/Access.h"
+#include "passes/tile/RowVector.h"
 
 #include <numeric>
 
@@ -193,6 +196,8 @@ void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
   for (const ScheduleFlag &f : kScheduleFlags)
     if (!isLeftOut(f, l_) && !f.inPlan)
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
+  if (std::optional<RowForm> rows = findAlignedRows(l_, ops_, {plan_.sizeDiv, plan_.sizeMax}))
+    tile::kRows.putOn(func_, {rows->form, unsigned(rows->index), rows->align});
   func_.setKernel(kernel_.getSymName());
   func_.setNumber(number);
 }
@@ -217,6 +222,9 @@ void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
     c_.onGrid.set(unsigned(g));
     c_.offsets[g] = startOfTile(g, numberOfTile(g, tileNumber, half, loc), loc);
   }
+  if (std::optional<tile::AlignedRows> rows = tile::kRows.findOn(func_)) // (loops over the index begin there themselves)
+    if (Value &at = c_.offsets[rows->index]; Value before = pointsBefore(b_, func_, rows->index, c_.offsets, loc))
+      at = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[rows->index] + "0"), loc), at, before);
 }
 
 /// What the sizes are multiples of by the plan's facts and by what the program requires (`require K % 64 == 0`), which no variant asks.
@@ -256,7 +264,8 @@ void LaunchEmitter::findRagged() {
     bool isWalked = isHeld(i) || (i == l_.clusterIndex && isOnGrid);
     int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
     c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
-    c_.ragged[i] = divisor == 0 || divisor % whole != 0 || (mayBeEmpty && (loopsOf(i).empty() || hasFirstRound(i)));
+    c_.ragged[i] = tile::isAligned(func_, unsigned(i)) || divisor == 0 || divisor % whole != 0 ||
+                   (mayBeEmpty && (loopsOf(i).empty() || hasFirstRound(i)));
   }
 }
 

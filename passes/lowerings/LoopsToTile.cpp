@@ -8,6 +8,7 @@
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/tile/Carried.h"
+#include "passes/tile/RowVector.h"
 
 using namespace mlir;
 
@@ -20,7 +21,7 @@ Value LaunchEmitter::constant(int64_t v, Location loc) { return arith::ConstantI
 bool LaunchEmitter::isHeld(int64_t i) const {
   if (!isSharedOut(i))
     return false;
-  int64_t max = knownMax(l_.extents.getResult(i), {plan_.sizeDiv, plan_.sizeMax});
+  int64_t max = mostCovered(func_, unsigned(i));
   return max >= 0 && max <= l_.tiles[i] * l_.cluster;
 }
 
@@ -35,7 +36,7 @@ SmallVector<int64_t> LaunchEmitter::loopsOf(ArrayRef<int64_t> dims) {
         loops.push_back(i);
       continue;
     }
-    int64_t max = knownMax(l_.extents.getResult(i), facts);
+    int64_t max = mostCovered(func_, unsigned(i));
     // A tile of one point has no mask: where there may be no point it needs the loop.
     bool mayBeEmpty = l_.tiles[i] == 1 && !knownPositive(l_.extents.getResult(i), facts);
     if (max < 0 || max > l_.tiles[i] || mayBeEmpty)
@@ -71,6 +72,8 @@ std::pair<Value, Value> LaunchEmitter::findSpan(std::optional<IntegerSet> set, A
     return tile::ApplyOp::create(b_, at, b_.getIndexType(), AffineMap::get(operands.size(), symbols, e), operands);
   };
   Value begin = constant(0, loc), end = apply(l_.extents.getResult(index), {}, loc);
+  if (Value before = pointsBefore(b_, func_, unsigned(index), c_.offsets, loc))
+    begin = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[index] + "_begin"), loc), begin, before);
   int64_t tile = l_.tiles[index]; // whole tiles: an access may count on where a tile starts
   if (DataSpan span = dataSpans_.lookup(index); span.begin || span.end) {
     auto as = [&](StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), cu::unnamed(loc)); };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.load and tile.store: coordinates, masks, bounds rules, vectors.
 #include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/MaskNames.h"
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/lowerings/Tallies.h"
 #include "passes/tile/Access.h"
+#include "passes/tile/RowVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -28,9 +30,13 @@ public:
     int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
     bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
     ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, tile_) : ContiguousRun{contiguousDim(c.func, base, map, tile_)};
-    if (!layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1)
-      vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim),
-                               std::min<int64_t>(16 / bytes * run.perElement, layout_.reg[0].size));
+    bool liesAlong = !layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1;
+    int64_t most = liesAlong ? layout_.reg[0].size : 1;
+    vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim), std::min(16 / bytes * run.perElement, most));
+    if (vector_ == 1) {
+      vector_ = rowVector(c.func, base, map, run, std::min(16 / bytes, most));
+      partial_ = vector_ > 1;
+    }
     if (vector_ > 1)
       run_ = run;
   }
@@ -43,6 +49,7 @@ public:
   void scalarOnly() {
     vector_ = 1;
     run_ = {};
+    partial_ = false;
   }
   /// Cuts the slowest registers, so that batches of at most `most` remain. Returns the digit that counts those.
   tile::Digits cutIntoBatches(int64_t most) {
@@ -59,6 +66,8 @@ public:
   bool straddlesNoBorder() const {
     if (vector_ == 1)
       return true;
+    if (partial_)
+      return false;
     int64_t dim = layout_.reg[0].dim;
     te::SizeFacts facts{c_.func.getSizeDiv(), c_.func.getSizeMax()};
     return llvm::all_of(llvm::zip(map_.getResults(), shape_.getResults()), [&](auto subscript) {
@@ -117,15 +126,36 @@ public:
     return coords;
   }
 
-  /// Inside the extents of the masked dims; null when nothing is masked.
+  /// Inside the extents of the masked dims; null when nothing is masked. Of vectors that may lie inside in part: of the other dims.
   Value inside(ArrayRef<Value> coords) {
     Value all;
-    for (int64_t d : mask_) {
-      Value end = c_.expand(c_.func.getExtent(d), {}, loc_);
-      Location asked = c_.named(c_.indexName(d) + "_inside", loc_);
-      all = conjunction(all, arith::CmpIOp::create(c_.b, asked, arith::CmpIPredicate::slt, coords[d], end));
-    }
+    for (int64_t d : mask_)
+      if (!partial_ || d != run_.dim)
+        all = conjunction(all, insideAlong(d, coords[d], 1));
     return all;
+  }
+
+  /// Runs `whole` where all of the vector at `coords` lies inside, and elsewhere `element(e, its coordinates)` for those of its elements
+  /// that do and `outside(e)`, if any, for the others.
+  void forEachInside(ArrayRef<Value> coords, llvm::function_ref<void()> whole, llvm::function_ref<void(Value, ArrayRef<Value>)> element,
+                     llvm::function_ref<void(Value)> outside = {}) {
+    if (!partial_)
+      return whole();
+    auto all = scf::IfOp::create(c_.b, loc_, insideAlong(run_.dim, coords[run_.dim], vector_), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(c_.b);
+    c_.b.setInsertionPoint(all.thenBlock()->getTerminator());
+    whole();
+    c_.b.setInsertionPoint(all.elseBlock()->getTerminator());
+    Value e = openLoop(c_, 0, vector_, 1, "e", loc_);
+    SmallVector<Value> at(coords);
+    at[run_.dim] = c_.add(at[run_.dim], e, c_.named(c_.indexName(run_.dim), loc_));
+    auto some = scf::IfOp::create(c_.b, loc_, insideAlong(run_.dim, at[run_.dim], 1), bool(outside));
+    c_.b.setInsertionPoint(some.thenBlock()->getTerminator());
+    element(e, at);
+    if (outside) {
+      c_.b.setInsertionPoint(some.elseBlock()->getTerminator());
+      outside(e);
+    }
   }
 
   Value conjunction(Value x, Value y) {
@@ -207,6 +237,16 @@ public:
   }
 
 private:
+  /// Whether `points` points along `d` lie inside its extent, from `at` on.
+  Value insideAlong(int64_t d, Value at, int64_t points) {
+    Location loc = c_.named(c_.indexName(d) + "_inside", loc_);
+    Value end = c_.expand(c_.func.getExtent(d) - (points - 1), {}, loc_);
+    Value below = arith::CmpIOp::create(c_.b, loc, arith::CmpIPredicate::slt, at, end);
+    if (!tile::isAligned(c_.func, unsigned(d)))
+      return below;
+    Location begun = c_.named(c_.indexName(d) + "_begun", loc_);
+    return conjunction(arith::CmpIOp::create(c_.b, begun, arith::CmpIPredicate::sge, at, c_.index(0, loc_)), below);
+  }
   /// Which ends of dim `d` are never left, wherever the point is that is asked for.
   KeptEnds keptEnds(unsigned d) const {
     SmallVector<int64_t> kept(mask_);
@@ -229,6 +269,7 @@ private:
   int64_t rank_;
   Location loc_;
   int64_t vector_ = 1;
+  bool partial_ = false; ///< a border of the index may lie inside a vector
   ContiguousRun run_;
 };
 
@@ -313,45 +354,59 @@ void lowerLoad(ThreadCode &c, tile::LoadOp op) {
       Value i = openLoop(c, 0, access.vector(), 1, "e", loc);
       store(value(), c.add(r, i, loc));
     };
-    auto fillZero = [&] {
-      fill([&]() -> Value { return arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element))); });
-    };
+    auto zero = [&]() -> Value { return arith::ConstantOp::create(c.b, loc, cast<TypedAttr>(c.b.getZeroAttr(element))); };
     guarded(
         c.b, loc, inside,
         [&] {
-          SmallVector<Value> subscripts = access.subscripts(coords);
-          Value within = access.applyBounds(mode, subscripts);
-          guarded(
-              c.b, loc, within,
+          access.forEachInside(
+              coords,
               [&] {
-                Value address = access.address(subscripts);
-                auto [dim, perElement, step, phase] = access.run();
-                if (perElement > 1)
-                  spreadElements(c, access.base(), address, array, r, access.vector() / perElement, perElement, op.getStreaming(), loc);
-                else if (step > 1)
-                  pickElements(c, access.base(), address, array, r, access.vector(), step, phase, op.getStreaming(), loc);
-                else if (access.vector() > 1)
-                  cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
-                else
-                  store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
+                SmallVector<Value> subscripts = access.subscripts(coords);
+                Value within = access.applyBounds(mode, subscripts);
+                guarded(
+                    c.b, loc, within,
+                    [&] {
+                      Value address = access.address(subscripts);
+                      auto [dim, perElement, step, phase] = access.run();
+                      if (perElement > 1)
+                        spreadElements(c, access.base(), address, array, r, access.vector() / perElement, perElement, op.getStreaming(),
+                                       loc);
+                      else if (step > 1)
+                        pickElements(c, access.base(), address, array, r, access.vector(), step, phase, op.getStreaming(), loc);
+                      else if (access.vector() > 1)
+                        cu::CopyOp::create(c.b, loc, access.base(), address, array, r, access.vector(), op.getStreaming());
+                      else
+                        store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), r);
+                    },
+                    [&] { fill([&] { return c.element(op.getPadding(), open, loc); }); });
               },
-              [&] { fill([&] { return c.element(op.getPadding(), open, loc); }); });
+              [&](Value e, ArrayRef<Value> at) {
+                Value address = access.address(access.subscripts(at));
+                store(memref::LoadOp::create(c.b, loc, access.base(), address, op.getStreaming()), c.add(r, e, loc));
+              },
+              [&](Value e) { store(zero(), c.add(r, e, loc)); });
         },
-        fillZero);
+        [&] { fill(zero); });
   });
   c.tiles[op.getResult()] = result;
 }
 
-/// What a thread stores of one vector, if it lies where `op` stores: `write(address)`.
+/// What a thread stores of one vector, if it lies where `op` stores: `write(address)`, or `writeElement(which, address)` for each of its
+/// elements that does.
 static void storeWhereInside(ThreadCode &c, tile::StoreOp op, AccessLowering &access, OpenDigits &open, Location loc,
-                             llvm::function_ref<void(Value)> write) {
+                             llvm::function_ref<void(Value)> write, llvm::function_ref<void(Value, Value)> writeElement = {}) {
   SmallVector<Value> coords = access.coordinates(open);
   Value inside = access.inside(coords);
   if (op.getCondition())
     inside = access.conjunction(inside, c.element(op.getCondition(), open, loc));
   guarded(c.b, loc, inside, [&] {
-    SmallVector<Value> subscripts = access.subscripts(coords);
-    guarded(c.b, loc, access.before(op.getClip(), subscripts), [&] { write(access.address(subscripts)); });
+    access.forEachInside(
+        coords,
+        [&] {
+          SmallVector<Value> subscripts = access.subscripts(coords);
+          guarded(c.b, loc, access.before(op.getClip(), subscripts), [&] { write(access.address(subscripts)); });
+        },
+        [&](Value e, ArrayRef<Value> at) { writeElement(e, access.address(access.subscripts(at))); });
   });
 }
 
@@ -429,12 +484,17 @@ void lowerStore(ThreadCode &c, tile::StoreOp op) {
     if (auto load = op.getValue().getDefiningOp<tile::RingLoadOp>(); load && isStoredAtOnce(load))
       return lowerSlotStore(c, load, op, access, loc);
     access.forEachVector([&](Value r, OpenDigits &open) {
-      storeWhereInside(c, op, access, open, loc, [&](Value address) {
-        if (access.vector() > 1)
-          cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
-        else
-          memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
-      });
+      storeWhereInside(
+          c, op, access, open, loc,
+          [&](Value address) {
+            if (access.vector() > 1)
+              cu::CopyOp::create(c.b, loc, value.array, r, access.base(), address, access.vector());
+            else
+              memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), access.base(), address);
+          },
+          [&](Value e, Value address) {
+            memref::StoreOp::create(c.b, loc, memref::LoadOp::create(c.b, loc, value.array, c.add(r, e, loc)), access.base(), address);
+          });
     });
   });
 }

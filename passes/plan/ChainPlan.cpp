@@ -3,6 +3,8 @@
 #include "passes/plan/Chain.h"
 #include "passes/plan/Scheduler.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/analysis/CascadeMasks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -92,6 +94,32 @@ bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bo
   return false;
 }
 
+/// Whether data of its rows, or of what it walks, says which points of a tile count: how long a tile is does not follow from its place
+/// then.
+static bool isMaskedByData(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t rows, int64_t walked) {
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    auto cascade = dyn_cast<CascadeOp>(ops[ordinal]);
+    SmallVector<Value> masks = cascade ? findPointMasks(cascade) : SmallVector<Value>();
+    if (cascade && getYield(cascade).getCondition())
+      masks.push_back(getYield(cascade).getCondition());
+    auto isOfTile = [&, &dims = dims](Operation *op) {
+      if (!isa<ReadOp>(op))
+        return false;
+      llvm::BitVector support = findSupport(op->getResult(0), dims.size());
+      return llvm::any_of(support.set_bits(), [&](unsigned d) { return dims[d] == rows || dims[d] == walked; });
+    };
+    for (Value mask : masks) {
+      SetVector<Operation *> slice;
+      BackwardSliceOptions options;
+      options.inclusive = true;
+      (void)getBackwardSlice(mask, &slice, options);
+      if (llvm::any_of(slice, isOfTile))
+        return true;
+    }
+  }
+  return false;
+}
+
 bool Scheduler::canBePaired(const LaunchPlan &p) {
   Count pairs = 1;
   for (int64_t g : p.grid) {
@@ -109,8 +137,9 @@ void Scheduler::balance(LaunchPlan &p, int64_t walked) {
   if (!isUneven(p))
     return;
   bool grows = growsAlong(p, p.clusterIndex, walked, false), startsLater = growsAlong(p, p.clusterIndex, walked, true);
-  bool canStay = p.producerWarps > 0;                                             // whose warps fill the next tile's slots meanwhile
-  p.paired = canStay && grows != startsLater && p.inFlight > 1 && canBePaired(p); // (docs/lab/2026-11-26-attention-2.md)
+  bool canStay = p.producerWarps > 0; // whose warps fill the next tile's slots meanwhile
+  // Pairs are alike where places alone say how long tiles are (docs/lab/2026-11-26-attention-2.md, of data ..-attention-6.md).
+  p.paired = canStay && grows != startsLater && p.inFlight > 1 && !isMaskedByData(p, ops_, p.clusterIndex, walked) && canBePaired(p);
   p.persistent = p.paired || (canStay && grows && startsLater);
   p.descending = grows && !startsLater;
 }

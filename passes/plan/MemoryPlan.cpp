@@ -6,6 +6,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Merging.h"
+#include "passes/plan/RowForm.h"
 #include "llvm/Support/MathExtras.h"
 using namespace mlir;
 
@@ -51,6 +52,8 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     if (left <= 1)
       break;
   }
+  if (contiguousCount == 1)
+    cutAlongRows(l, ops_, facts_);
 }
 
 bool Scheduler::scheduleBehindFew(LaunchPlan &l) {

@@ -3,8 +3,10 @@
 #include "passes/Passes.h"
 
 #include "ir/te/ScheduleLoc.h"
+#include "ir/tile/Marks.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
+#include "passes/tile/RowVector.h"
 
 using namespace mlir;
 
@@ -92,11 +94,14 @@ private:
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
       weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
       // (of nibbles as many as of bytes: what is made of them is wider)
-      int64_t v = provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, c.shape[dim]));
+      int64_t limit = std::min<int64_t>(16 / bytes, c.shape[dim]);
+      int64_t v =
+          std::max(provableVector(func_, base, map, run, llvm::is_contained(mask, dim), limit), rowVector(func_, base, map, run, limit));
       vector[dim] = std::max(vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
-      if (v * bytes * run.step / run.perElement < 4 && cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
+      if (!isAligned(func_, unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
+          cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
         most[dim] = v;
     };
     bool reduces = false;

@@ -72,8 +72,8 @@ int64_t findWalked(FuncOp func, scf::ForOp loop) {
 
 Peeled findPeeled(FuncOp func, scf::ForOp loop) {
   Peeled found{findWalked(func, loop)};
-  if (found.dim < 0)
-    return found;
+  if (found.dim < 0 || isAligned(func, unsigned(found.dim))) // (whose first round is not full either)
+    return {};
   FullRounds rounds(func, loop, unsigned(found.dim));
   bool fromZero = getConstantIntValue(loop.getLowerBound()) == 0;
   for (Operation &op : *loop.getBody()) {

@@ -61,7 +61,7 @@ absl::StatusOr<TileValue> TileProgram::load(Operation *op, Value base, AffineMap
     dims.clear();
     for (auto [o, c, n] : llvm::zip(start, at, times))
       dims.push_back(o + c * n);
-    if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }))
+    if (!launch_.isInside(mask, dims))
       continue;
     byData(at, dims);
     for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
@@ -87,7 +87,7 @@ absl::Status TileProgram::store(Operation *op, const TileValue &value, Value bas
     TileElement e = value.elements[flat++];
     for (auto [d, o, c] : llvm::zip(dims, start, at))
       d = o + c;
-    if (llvm::any_of(mask, [&](int64_t d) { return dims[d] >= launch_.extents[d]; }) || (condition && !condition->at(at).i))
+    if (!launch_.isInside(mask, dims) || (condition && !condition->at(at).i))
       continue;
     for (auto [s, expression] : llvm::zip(subscripts, map.getResults()))
       s = launch_.evaluate(expression, dims);
@@ -111,8 +111,7 @@ absl::Status TileProgram::scatter(tile::ScatterOp op) {
     dims.clear();
     for (auto [o, c] : llvm::zip(start, at))
       dims.push_back(o + c);
-    if (llvm::any_of(op.getMask(), [&](int64_t d) { return dims[d] >= launch_.extents[d]; }) ||
-        (op.getCondition() && !value(op.getCondition()).at(at).i))
+    if (!launch_.isInside(op.getMask(), dims) || (op.getCondition() && !value(op.getCondition()).at(at).i))
       continue;
     for (Value tile : op.getIndexTiles())
       dims.push_back(value(tile).at(at).i);

@@ -268,7 +268,10 @@ absl::Status TileProgram::runShape(Operation *op) {
     if (auto coordinates = dyn_cast<tile::IndexOp>(op)) {
       e.i = index(coordinates.getOffset()) + at[coordinates.getDim()];
     } else if (auto inside = dyn_cast<tile::InsideOp>(op)) {
-      e.i = llvm::all_of(inside.getMask(), [&](int64_t d) { return index(inside.getOffsets()[d]) + at[d] < launch_.extents[d]; });
+      SmallVector<int64_t> point = indices(inside.getOffsets());
+      for (auto [p, a] : llvm::zip(point, at))
+        p += a;
+      e.i = launch_.isInside(inside.getMask(), point);
     } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
       SmallVector<int64_t> from(at);
       from[slice.getDim()] += slice.getStart();

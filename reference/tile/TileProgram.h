@@ -28,6 +28,10 @@ struct TileLaunch {
   llvm::DenseMap<mlir::Operation *, ScalarFunction> scalars;
 
   int64_t evaluate(mlir::AffineExpr e, llvm::ArrayRef<int64_t> dims) const;
+  /// Whether a point lies inside the extents of the indices in `mask`.
+  bool isInside(llvm::ArrayRef<int64_t> mask, llvm::ArrayRef<int64_t> point) const {
+    return llvm::all_of(mask, [&](int64_t d) { return point[d] >= 0 && point[d] < extents[d]; });
+  }
 };
 
 class TileProgram {

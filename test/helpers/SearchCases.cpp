@@ -49,7 +49,7 @@ void addSearchCases(std::vector<HelperCaseMaker> &cases) {
     std::vector<int32_t> values(1000), starts, ends, largest, smallest;
     for (size_t i = 0; i < values.size(); i++)
       values[i] = int32_t(i * 7919 % 2003) - 1000;
-    for (int end : {0, 1, 31, 32, 33, 255, 256, 257, 999, 1000})
+    for (int end : {0, 1, 31, 32, 33, 511, 512, 513, 999, 1000})
       for (int start : {-2000, -5, 0, 900, 2000}) {
         starts.push_back(start);
         ends.push_back(end);
