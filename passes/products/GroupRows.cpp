@@ -26,12 +26,12 @@ using namespace te;
 
 namespace {
 
-constexpr int64_t kLeastRows = 16, kMostRows = 128; ///< of a tile
-constexpr int kLaunches = 8;                        ///< beside the product
+constexpr int64_t kLeastRows = 16, kMostRows = 128;   ///< of a tile
+constexpr int kLaunches = 8;                          ///< beside the product
 constexpr double kLaunch = 3000, kBytes = 1.0 / 3000; ///< nanoseconds, where no target is known
-constexpr double kGathered = 1.0 / 8700;            ///< nanoseconds of a byte that each row loads for itself, from the cache
-constexpr double kByUnit = 4e-6, kByCores = 75e-6;  ///< nanoseconds of a multiply-add of a tile
-constexpr double kTimesAsFast = 2;                  ///< the estimate has to say
+constexpr double kGathered = 1.0 / 8700;              ///< nanoseconds of a byte that each row loads for itself, from the cache
+constexpr double kByUnit = 4e-6, kByCores = 75e-6;    ///< nanoseconds of a multiply-add of a tile
+constexpr double kTimesAsFast = 2;                    ///< the estimate has to say
 constexpr int64_t kMostWord = (int64_t(1) << 31) - 1;
 
 /// Which operand rows of a product multiply, where data of each row says so.
@@ -219,9 +219,9 @@ ReduceOp RowGrouper::makeProduct(Value rows, Value chosen) {
   unsigned own = 2 + parallel - choice_.dims.size();
   IntegerSetAttr condition;
   if (std::optional<IntegerSet> set = reduce_.getCondition())
-    condition = IntegerSetAttr::get(IntegerSet::get(
-        extents.size(), set->getNumSymbols(), llvm::map_to_vector(set->getConstraints(), [&](AffineExpr e) { return e.replaceDims(moved); }),
-        set->getEqFlags()));
+    condition = IntegerSetAttr::get(
+        IntegerSet::get(extents.size(), set->getNumSymbols(),
+                        llvm::map_to_vector(set->getConstraints(), [&](AffineExpr e) { return e.replaceDims(moved); }), set->getEqFlags()));
   auto op = ReduceOp::create(b, loc(), typeOf(ArrayRef(extents).take_front(own), reduce_.getResult().getType().getElementType()),
                              reduce_.getKind(), b.getArrayAttr(names), own, over(extents), condition, Value(), AffineMapAttr(),
                              AffineMapAttr(), named("_groups"));
@@ -240,9 +240,8 @@ ReduceOp RowGrouper::makeProduct(Value rows, Value chosen) {
 ComputeOp RowGrouper::putBack(Value places, ReduceOp product) {
   unsigned parallel = reduce_.getNumParallel();
   SmallVector<AffineExpr> extents(reduce_.getExtents().getResults().take_front(parallel));
-  auto op = ComputeOp::create(b, loc(), reduce_.getResult().getType(),
-                              b.getArrayAttr(reduce_.getIndices().getValue().take_front(parallel)), over(extents), IntegerSetAttr(),
-                              Value(), AffineMapAttr(), AffineMapAttr(), reduce_.getNameAttr(), false);
+  auto op = ComputeOp::create(b, loc(), reduce_.getResult().getType(), b.getArrayAttr(reduce_.getIndices().getValue().take_front(parallel)),
+                              over(extents), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), reduce_.getNameAttr(), false);
   return fill(op, [&](ValueRange at) {
     SmallVector<Value> operands{toIndex(read(places, at, {rowOf()}))};
     SmallVector<AffineExpr> subscripts{dim(0).floorDiv(rows_), dim(0) % rows_};

@@ -36,9 +36,7 @@ protected:
   mlir::StringAttr named(llvm::StringRef suffix) { return b.getStringAttr(name_ + suffix); }
   mlir::Value index(int64_t n) { return mlir::arith::ConstantIndexOp::create(b, loc_, n); }
   mlir::Value toIndex(mlir::Value v) { return mlir::arith::IndexCastOp::create(b, loc_, b.getIndexType(), v); }
-  mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) {
-    return mlir::arith::CmpIOp::create(b, loc_, p, x, y);
-  }
+  mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) { return mlir::arith::CmpIOp::create(b, loc_, p, x, y); }
   mlir::Value both(mlir::Value x, mlir::Value y) { return mlir::arith::AndIOp::create(b, loc_, x, y); }
   mlir::Value value(mlir::AffineExpr e, mlir::ValueRange operands) {
     return materialize(b, loc_, mlir::simplifyAffineExpr(e, operands.size(), symbols_), operands, symbols_);
@@ -79,9 +77,8 @@ protected:
   ReduceOp makeSum(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> indices, llvm::ArrayRef<mlir::AffineExpr> extents,
                    mlir::IntegerSetAttr condition, mlir::Type element, llvm::function_ref<mlir::Value(mlir::ValueRange)> body) {
     unsigned parallel = extents.size() - 1;
-    auto op =
-        ReduceOp::create(b, loc_, typeOf(extents.take_front(parallel), element), Combiner::Sum, b.getStrArrayAttr(indices), parallel,
-                         over(extents), condition, mlir::Value(), mlir::AffineMapAttr(), mlir::AffineMapAttr(), named(name));
+    auto op = ReduceOp::create(b, loc_, typeOf(extents.take_front(parallel), element), Combiner::Sum, b.getStrArrayAttr(indices), parallel,
+                               over(extents), condition, mlir::Value(), mlir::AffineMapAttr(), mlir::AffineMapAttr(), named(name));
     op.setOwnLaunch(true);
     return fill(op, [&](mlir::ValueRange at) { return llvm::SmallVector<mlir::Value>{body(at)}; });
   }
