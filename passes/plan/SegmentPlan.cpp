@@ -132,7 +132,8 @@ bool Scheduler::scheduleSegments(LaunchPlan &l) {
     int64_t fitting = std::clamp<int64_t>(warpPoints / average, 1, costs.rows);
     several = l.tiles[last] = clampTile(l, last, int64_t(llvm::bit_floor(uint64_t(fitting))));
   }
-  int64_t points = int64_t(llvm::bit_floor(uint64_t(several * average * 3 / 2)));
+  // A round begins at a multiple of its points, which may be before the first segment: of several rows it has half of what they have.
+  int64_t points = int64_t(llvm::bit_floor(uint64_t(several > 1 ? several * average / 2 : average * 3 / 2)));
   l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(points, kWarp, costs.threads * costs.perThread));
   l.warps = std::clamp<int64_t>(l.tiles[walked] / warpPoints, 1, costs.threads / kWarp);
   return true;
