@@ -225,6 +225,7 @@ ReduceOp RowGrouper::makeProduct(Value rows, Value chosen) {
   auto op = ReduceOp::create(b, loc(), typeOf(ArrayRef(extents).take_front(own), reduce_.getResult().getType().getElementType()),
                              reduce_.getKind(), b.getArrayAttr(names), own, over(extents), condition, Value(), AffineMapAttr(),
                              AffineMapAttr(), named("_groups"));
+  copyHints(reduce_, op);
   return fill(op, [&](ValueRange at) {
     IRMapping mapping;
     for (unsigned d = 0; d < reduce_.getNumDims(); ++d)
