@@ -105,6 +105,8 @@ static void addProducts(OpPassManager &pm, const TePlanOptions &options) {
 
 /// Reductions are arranged for blocks: fewer walks, parts, several in a launch.
 static void addReductions(OpPassManager &pm, const TePlanOptions &options) {
+  // Rows that data gives an operand each: the products of their groups are products like others.
+  pm.addNestedPass<te::KernelOp>(createTeGroupRows(withLikely(withFacts(TeGroupRowsOptions(), options), options)));
   // What is left are the products that are worth tiles of their own.
   pm.addNestedPass<te::KernelOp>(createTeThinProducts(withFacts(TeThinProductsOptions(), options)));
   // Products have their shape; what is left are reductions that would walk long rows again.

@@ -210,6 +210,29 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   return leaves;
 }
 
+bool BodyToTiles::restrictToNeeded(Value &index, Location loc) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(index.getType()).getShape();
+  Value all;
+  for (const Needed &n : needed_) {
+    if (shape[n.index] == 1) // the same data for all of its points, which are neighbours
+      continue;
+    auto type = RankedTensorType::get(shapeOf(n.index), b_.getIndexType());
+    Value at = tile::IndexOp::create(b_, loc, type, n.index, c_.offsets[n.index]);
+    auto require = [&](Value limit, arith::CmpIPredicate relation) {
+      if (limit)
+        all = conjunction(all, arith::CmpIOp::create(b_, loc, relation, at, broadcast(scalarTile(limit, loc), type.getShape())), loc);
+    };
+    require(n.begin, arith::CmpIPredicate::sge);
+    require(n.end, arith::CmpIPredicate::slt);
+  }
+  if (!all)
+    return false;
+  auto type = cast<RankedTensorType>(index.getType());
+  Value nowhere = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getIndexAttr(-1))));
+  index = arith::SelectOp::create(b_, loc, broadcast(all, shape), index, nowhere);
+  return true;
+}
+
 SmallVector<AffineExpr> BodyToTiles::inMemory(const LaunchContext &context, Value tensor, AffineMap map) {
   auto own = context.own.find(tensor);
   if (own == context.own.end())
@@ -247,15 +270,18 @@ Value BodyToTiles::load(te::ReadOp read) {
   for (Value t : indexTiles)
     for (auto [s, e] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
       s = std::max(s, e);
+  te::BoundsMode bounds = read.getBounds();
+  // Elements that data chooses are no neighbours: each takes a request of its own, there is none for what counts for nothing.
+  bool mayLeave = bounds == te::BoundsMode::InBounds || bounds == te::BoundsMode::Assume || bounds == te::BoundsMode::Pad;
+  bool isNeeded = mayLeave && !indexTiles.empty() && restrictToNeeded(indexTiles[0], loc);
   for (Value &t : indexTiles)
     t = broadcast(t, shape);
   Value padding;
-  te::BoundsMode bounds = read.getBounds();
   if (read.getPadding()) {
     padding = evaluate(read.getPadding());
     if (!padding)
       return {};
-  } else if (leansOnCondition(read)) {
+  } else if (isNeeded || leansOnCondition(read)) {
     // The padding is never used; zeros are what copies can make.
     Type element = read.getResult().getType();
     auto type = RankedTensorType::get(SmallVector<int64_t>(rank, 1), element);

@@ -43,6 +43,9 @@ public:
   void bind(mlir::Value argument, mlir::Value tile) { done_[argument] = tile; }
   /// Says of a body value that it is zero at points that the op's condition excludes, as its tile is made.
   void markZeroOutside(mlir::Value value) { zeroOutside_.insert(value); }
+  /// Says that points of launch index `index` before `begin` or from `end` on (either may be null) count for nothing, whatever is read
+  /// there: elements that data of them says are not loaded.
+  void needOnly(int64_t index, mlir::Value begin, mlir::Value end) { needed_.push_back({index, begin, end}); }
   /// Whether a body value is zero there: no mask has to make it so.
   bool isZeroOutside(mlir::Value value) const;
   /// The tile of a body value; null after a diagnostic.
@@ -71,6 +74,8 @@ private:
   bool leansOnCondition(te::ReadOp read);
   bool staysInsideInRounds(mlir::AffineExpr subscript, mlir::AffineExpr size);
   bool isKeptByOwnMasks(te::ReadOp read);
+  /// Lets a subscript that data says be -1 at points that needOnly leaves out; false where it is the same at all of them.
+  bool restrictToNeeded(mlir::Value &index, mlir::Location loc);
   mlir::Value elementwise(mlir::Operation *op);
   mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
 
@@ -80,6 +85,11 @@ private:
   llvm::ArrayRef<int64_t> dims_;
   llvm::DenseMap<mlir::Value, mlir::Value> done_;
   llvm::DenseSet<mlir::Value> zeroOutside_;
+  struct Needed {
+    int64_t index;
+    mlir::Value begin, end;
+  };
+  llvm::SmallVector<Needed> needed_;
 };
 
 } // namespace kernelc

@@ -53,6 +53,9 @@ Value LaunchEmitter::identityTile(Combiner kind, RankedTensorType type, Location
 SmallVector<Value> LaunchEmitter::reduceTerms(ReduceOp op, ArrayRef<int64_t> dims, ValueRange carried, Location loc) {
   ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
   BodyToTiles body(b_, c_, op, dims);
+  if (!carried.empty()) // in a loop of its own, which those spans are of
+    for (auto &[index, span] : dataSpans_)
+      body.needOnly(index, span.begin, span.end);
   SmallVector<int64_t> full = body.shapeOf(dims);
   Value yielded = op.getYield().getValues()[0];
   auto partial = RankedTensorType::get(full, yielded.getType()), positions = RankedTensorType::get(full, b_.getIndexType());

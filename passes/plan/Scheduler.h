@@ -112,6 +112,7 @@ private:
   // SegmentPlan.cpp
   /// Reductions of which all walk one index between bounds that data says. Whether l is of such.
   bool scheduleSegments(LaunchPlan &l);
+  void shareSegments(LaunchPlan &l, int64_t walked, int64_t average);
   int64_t averageLength(const LaunchPlan &l, int64_t walked, const llvm::BitVector &rows);
 
   // ReductionPlan.cpp

@@ -83,6 +83,22 @@ int64_t Scheduler::averageLength(const LaunchPlan &l, int64_t walked, const llvm
   return isKnown ? std::max<int64_t>(1, int64_t(Count(extent(unsigned(walked))) / segments)) : costs_.segments.unknown;
 }
 
+/// Where blocks are few they have more warps, each with points of its own: the last of them takes as long as the longest segment.
+void Scheduler::shareSegments(LaunchPlan &l, int64_t walked, int64_t average) {
+  Count blocks = 1;
+  for (int64_t index : l.grid) {
+    int64_t extent = knownMax(l.extents.getResult(index), likely_);
+    if (extent < 0)
+      return;
+    blocks *= llvm::divideCeil(extent, l.tiles[index]);
+  }
+  const int64_t most = int64_t(target_.smCount) * target_.registersPerSm / (kWarp * kWarp); // warps of as few registers as such a walk has
+  while (int64_t(blocks * (2 * l.warps)) <= most && 2 * l.warps * kWarp <= costs_.segments.threads && 2 * l.tiles[walked] <= average) {
+    l.warps *= 2;
+    l.tiles[walked] *= 2;
+  }
+}
+
 bool Scheduler::scheduleSegments(LaunchPlan &l) {
   Segments found{-1, llvm::BitVector(l.indices.size())};
   for (auto [n, ordinal] : llvm::enumerate(l.ops))
@@ -105,6 +121,7 @@ bool Scheduler::scheduleSegments(LaunchPlan &l) {
     int64_t most = warp * std::max<int64_t>(1, costs.elements / vector);
     l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(average))), warp, most));
     l.warps = std::max<int64_t>(1, lanes / kWarp);
+    shareSegments(l, walked, average);
     return true;
   }
   // A block walks one row's segment: of several it would make all their points for each row. Where points are the same for all rows it
@@ -115,7 +132,8 @@ bool Scheduler::scheduleSegments(LaunchPlan &l) {
     int64_t fitting = std::clamp<int64_t>(warpPoints / average, 1, costs.rows);
     several = l.tiles[last] = clampTile(l, last, int64_t(llvm::bit_floor(uint64_t(fitting))));
   }
-  int64_t points = int64_t(llvm::bit_floor(uint64_t(several * average * 3 / 2)));
+  // A round begins at a multiple of its points, which may be before the first segment: of several rows it has half of what they have.
+  int64_t points = int64_t(llvm::bit_floor(uint64_t(several > 1 ? several * average / 2 : average * 3 / 2)));
   l.tiles[walked] = clampTile(l, walked, std::clamp<int64_t>(points, kWarp, costs.threads * costs.perThread));
   l.warps = std::clamp<int64_t>(l.tiles[walked] / warpPoints, 1, costs.threads / kWarp);
   return true;

@@ -81,6 +81,40 @@ def TeLiftFactors : Pass<"te-lift-factors", "::kernelc::te::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TeGroupRows : Pass<"te-group-rows", "::kernelc::te::KernelOp"> {
+  let summary = "Multiply rows by operands that data of each row chooses in tiles of rows that choose alike";
+  let description = [{
+    Each row of such a sum has an operand of its own, so that it is no contraction; with the rows in groups it is one for each tile:
+
+        y[p, j]     = sum_i x[p, i] * w[key(p), i, j]
+
+        counts[g, p] = sum_{q <= p} (key(q) == g)                   rows of the group up to each row
+        ends[g]      = sum_{h <= g} ceildiv(counts[h, P - 1], R)    the tile behind which the group's end
+        places[p]    = (ends[key(p)] - ceildiv(counts[key(p), P - 1], R)) * R + counts[key(p), p] - 1
+        rows[places[p]] = p
+        groups[t, r, j] = sum_i x[rows[t * R + r], i] * w[chosen[t], i, j]
+        y[p, j]      = groups[places[p] floordiv R, places[p] mod R, j]
+
+    A tile has rows of one group only, so that nothing another operand holds, infinities say, reaches them. There are
+    P floordiv R + G tiles, some of which may have no rows. A row may be numbered by several indices, and several tensors may be
+    chosen by one key (weights and their scales). A key that may lie outside (`pad`) makes one group more.
+
+    R is 16 to 128, by the rows that a group has on the average; the product has to take half of the time that loads of an operand
+    for each row take, by likely sizes.
+
+    *Runs after `te-split`, before `te-thin-products`, because* the passes from there on ask what a contraction is.
+
+    Not tried: rows under a condition; two keys; numbers of rows that may be 0; chains of products that share an order of rows.
+    Numeric effect: another order of the same sum.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
+}
+
 def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
   let summary = "Let products that stream one operand be sums";
   let description = [{

@@ -38,13 +38,17 @@ int64_t digitBits(int64_t points, int64_t rows) {
   return best;
 }
 
-Value ScatterSorter::digitOf(Value key, int64_t shift, int64_t bits) {
-  Value moved = arith::ShRUIOp::create(b, loc(), key, integer(kPointBits + shift));
-  return arith::AndIOp::create(b, called("digit"), moved, integer((int64_t(1) << bits) - 1));
+/// A point's digit, as a word of 32 bits: it is compared with those of its block.
+Value ScatterSorter::makeDigits(Value keys, int64_t shift, int64_t bits) {
+  return makeCompute("_digits", points_, b.getI32Type(), [&](Value point) -> Value {
+    Value moved = arith::ShRUIOp::create(b, loc(), read(keys, point), integer(kPointBits + shift));
+    Value digit = arith::AndIOp::create(b, called("digit"), moved, integer((int64_t(1) << bits) - 1));
+    return arith::TruncIOp::create(b, loc(), b.getI32Type(), digit);
+  });
 }
 
 /// For each value of the digit and each block how many points the block has of it, blocks next to each other.
-Value ScatterSorter::countDigits(Value keys, int64_t shift, int64_t bits) {
+Value ScatterSorter::countDigits(Value digits, int64_t bits) {
   AffineExpr counts = blocks() * (int64_t(1) << bits);
   auto word = [&](int64_t n) -> Value { return arith::ConstantIntOp::create(b, loc(), n, 32); };
   auto zeros = ComputeOp::create(b, loc(), typeOf(counts, b.getI32Type()), b.getStrArrayAttr({"p"}), over(counts), IntegerSetAttr(),
@@ -54,7 +58,7 @@ Value ScatterSorter::countDigits(Value keys, int64_t shift, int64_t bits) {
       ScatterOp::create(b, loc(), zeros.getResult().getType(), CombinerAttr::get(b.getContext(), Combiner::Sum), b.getStrArrayAttr({"p"}),
                         over(points_), IntegerSetAttr(), zeros.getResult(), over(counts), named("_counts"), false, false);
   fill(sum.getBody(), 1, [&](ValueRange at) {
-    Value digit = toIndex(digitOf(read(keys, at), shift, bits));
+    Value digit = toIndex(read(digits, at));
     YieldOp::create(b, loc(), ValueRange{word(1), value(dim(0) * blocks() + dim(1).floorDiv(kBlock), {digit, at[0]})}, Value());
   });
   return sum.getResult();
@@ -72,20 +76,16 @@ Value ScatterSorter::startDigits(Value counts, int64_t bits) {
 }
 
 Value ScatterSorter::sortByDigit(Value keys, int64_t shift, int64_t bits) {
-  Value starts = startDigits(countDigits(keys, shift, bits), bits);
-  AffineExpr first = dim(0) * kBlock + dim(1), second = dim(0) * kBlock + dim(2);
-  Value rank = makeSum("_ranks", {blocks(), number(kBlock), number(kBlock)}, 2, {points_ - 1 - first, points_ - 1 - second},
+  Value digits = makeDigits(keys, shift, bits), starts = startDigits(countDigits(digits, bits), bits);
+  AffineExpr first = dim(0) * kBlock + dim(1), before = dim(1) - dim(2) - 1;
+  Value rank = makeSum("_ranks", {blocks(), number(kBlock), number(kBlock)}, 2, b.getI32Type(), {points_ - 1 - first, before},
                        [&](ValueRange at) -> SmallVector<Value> {
-                         Value own = digitOf(read(keys, {at[0], at[1]}, first), shift, bits);
-                         Value other = digitOf(read(keys, {at[0], at[2]}, dim(0) * kBlock + dim(1)), shift, bits);
-                         Value isBefore =
-                             both(compare(arith::CmpIPredicate::slt, at[2], at[1]), compare(arith::CmpIPredicate::eq, own, other));
-                         return {arith::ExtUIOp::create(b, loc(), b.getI64Type(), isBefore)};
+                         Value own = read(digits, {at[0], at[1]}, first), other = read(digits, {at[0], at[2]}, first);
+                         return {arith::ExtUIOp::create(b, loc(), b.getI32Type(), compare(arith::CmpIPredicate::eq, own, other))};
                        });
   return makePermuted("_sorted", {blocks(), number(kBlock)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
-    Value key = read(keys, at, first), digit = toIndex(digitOf(key, shift, bits));
-    Value start = read(starts, {digit, at[0]}, dim(0) * blocks() + dim(1));
-    return {key, arith::AddIOp::create(b, loc(), toIndex(start), toIndex(read(rank, at)))};
+    Value start = read(starts, {toIndex(read(digits, at, first)), at[0]}, dim(0) * blocks() + dim(1));
+    return {read(keys, at, first), arith::AddIOp::create(b, loc(), toIndex(start), toIndex(read(rank, at)))};
   });
 }
 

@@ -32,7 +32,7 @@ SortCost costOfMerges(int64_t points) {
 
 /// The row of each point above the point's number; points that count for nothing go behind the last row.
 Value ScatterSorter::makeKeys() {
-  return makeCompute("_points", points_, [&](Value point) {
+  return makeCompute("_points", points_, b.getI64Type(), [&](Value point) {
     SmallVector<Value> indices = indicesOf(point), roots = conditionRoots(false);
     for (auto [r, s] : llvm::enumerate(op_.getSubscripts()))
       if (carriedDim_[r] < 0)
@@ -62,7 +62,7 @@ Value ScatterSorter::makeKeys() {
 
 Value ScatterSorter::sortChunks(Value keys) {
   AffineExpr chunks = points_.ceilDiv(kChunk), first = dim(0) * kChunk + dim(1), second = dim(0) * kChunk + dim(2);
-  Value rank = makeSum("_ranks", {chunks, number(kChunk), number(kChunk)}, 2, {points_ - 1 - first, points_ - 1 - second},
+  Value rank = makeSum("_ranks", {chunks, number(kChunk), number(kChunk)}, 2, b.getI64Type(), {points_ - 1 - first, points_ - 1 - second},
                        [&](ValueRange at) -> SmallVector<Value> {
                          Value own = read(keys, {at[0], at[1]}, first), other = read(keys, {at[0], at[2]}, dim(0) * kChunk + dim(1));
                          Value below = compare(arith::CmpIPredicate::slt, other, own);
@@ -95,9 +95,10 @@ Value ScatterSorter::countBelow(Value sorted, Value start, int64_t length, Value
 Value ScatterSorter::mergeRuns(Value sorted, int64_t length, int64_t fan) {
   int64_t whole = length * fan;
   AffineExpr group = dim(0).floorDiv(whole) * whole, run = group + dim(1) * length;
-  Value place = makeSum("_places", {points_, number(fan)}, 1, {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
-    return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
-  });
+  Value place =
+      makeSum("_places", {points_, number(fan)}, 1, b.getI64Type(), {points_ - 1 - run}, [&](ValueRange at) -> SmallVector<Value> {
+        return {toInteger(countBelow(sorted, value(run, at), length, read(sorted, at[0])))};
+      });
   setPointByPoint(place.getDefiningOp());
   return makePermuted("_runs", {points_}, {}, [&](ValueRange at) -> SmallVector<Value> {
     return {read(sorted, at), arith::AddIOp::create(b, loc(), value(group, at), toIndex(read(place, at)))};
@@ -107,7 +108,7 @@ Value ScatterSorter::mergeRuns(Value sorted, int64_t length, int64_t fan) {
 /// Where the points of each row begin, and where those of the last one end.
 Value ScatterSorter::makeSegments(Value sorted) {
   int64_t points = knownMax(points_, facts_), most = points < 0 ? int64_t(1) << kPointBits : points;
-  Value found = makeCompute("_segments", rows_ + 1, [&](Value row) {
+  Value found = makeCompute("_segments", rows_ + 1, b.getI64Type(), [&](Value row) {
     Value key = arith::ShLIOp::create(b, loc(), toInteger(row), integer(kPointBits));
     return toInteger(countBelow(sorted, {}, most, key));
   });

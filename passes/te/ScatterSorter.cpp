@@ -70,8 +70,8 @@ void ScatterSorter::fill(Region &region, unsigned dims, llvm::function_ref<void(
   body(block.getArguments());
 }
 
-Value ScatterSorter::makeCompute(const Twine &name, AffineExpr extent, llvm::function_ref<Value(Value)> body) {
-  auto op = ComputeOp::create(b, loc(), typeOf(extent, b.getI64Type()), b.getStrArrayAttr({"p"}), over(extent), IntegerSetAttr(), Value(),
+Value ScatterSorter::makeCompute(const Twine &name, AffineExpr extent, Type element, llvm::function_ref<Value(Value)> body) {
+  auto op = ComputeOp::create(b, loc(), typeOf(extent, element), b.getStrArrayAttr({"p"}), over(extent), IntegerSetAttr(), Value(),
                               AffineMapAttr(), AffineMapAttr(), named(name), false);
   setOwnLaunch(op);
   fill(op.getBody(), 1, [&](ValueRange at) { YieldOp::create(b, loc(), ValueRange{body(at[0])}, Value()); });
@@ -83,9 +83,10 @@ IntegerSetAttr ScatterSorter::setOf(ArrayRef<AffineExpr> where, unsigned dims, u
   return where.empty() ? IntegerSetAttr() : IntegerSetAttr::get(IntegerSet::get(dims, symbols, where, equalities));
 }
 
-Value ScatterSorter::makeSum(const Twine &name, ArrayRef<AffineExpr> extents, unsigned parallel, ArrayRef<AffineExpr> where, Body body) {
+Value ScatterSorter::makeSum(const Twine &name, ArrayRef<AffineExpr> extents, unsigned parallel, Type element, ArrayRef<AffineExpr> where,
+                             Body body) {
   SmallVector<StringRef> indices = {"p", "q", "s"};
-  auto op = ReduceOp::create(b, loc(), typeOf(extents.take_front(parallel), b.getI64Type()), Combiner::Sum,
+  auto op = ReduceOp::create(b, loc(), typeOf(extents.take_front(parallel), element), Combiner::Sum,
                              b.getStrArrayAttr(ArrayRef(indices).take_front(extents.size())), parallel, over(extents),
                              setOf(where, extents.size(), symbols_), Value(), AffineMapAttr(), AffineMapAttr(), named(name));
   setOwnLaunch(op);

@@ -72,8 +72,9 @@ private:
 
   /// The set where all of `where` are 0 or more.
   static mlir::IntegerSetAttr setOf(llvm::ArrayRef<mlir::AffineExpr> where, unsigned dims, unsigned symbols);
-  mlir::Value makeCompute(const llvm::Twine &name, mlir::AffineExpr extent, llvm::function_ref<mlir::Value(mlir::Value)> body);
-  mlir::Value makeSum(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> extents, unsigned parallel,
+  mlir::Value makeCompute(const llvm::Twine &name, mlir::AffineExpr extent, mlir::Type element,
+                          llvm::function_ref<mlir::Value(mlir::Value)> body);
+  mlir::Value makeSum(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> extents, unsigned parallel, mlir::Type element,
                       llvm::ArrayRef<mlir::AffineExpr> where, Body body);
   mlir::Value makePermuted(const llvm::Twine &name, llvm::ArrayRef<mlir::AffineExpr> extents, llvm::ArrayRef<mlir::AffineExpr> where,
                            Body body);
@@ -106,8 +107,8 @@ private:
   mlir::Value sortByDigits(mlir::Value keys, int64_t bits);
   /// Sorts keys by `bits` bits of their rows, from bit `shift` on; those that agree there keep their order.
   mlir::Value sortByDigit(mlir::Value keys, int64_t shift, int64_t bits);
-  mlir::Value digitOf(mlir::Value key, int64_t shift, int64_t bits);
-  mlir::Value countDigits(mlir::Value keys, int64_t shift, int64_t bits);
+  mlir::Value makeDigits(mlir::Value keys, int64_t shift, int64_t bits);
+  mlir::Value countDigits(mlir::Value digits, int64_t bits);
   mlir::Value startDigits(mlir::Value counts, int64_t bits);
   /// How many of the `length` elements of `sorted` from `start` on (all, if null) are below `key`.
   mlir::Value countBelow(mlir::Value sorted, mlir::Value start, int64_t length, mlir::Value key);

@@ -57,7 +57,7 @@ std::pair<Value, Value> ScatterSorter::valueAt(Value point, ValueRange carried, 
 /// What the first points of each kShare points add up to, those that are of the row of the first of them.
 Value ScatterSorter::makeShares(Value sorted, Value segments) {
   AffineExpr shares = points_.ceilDiv(kShare);
-  Value ends = makeCompute("_share_ends", shares, [&](Value share) {
+  Value ends = makeCompute("_share_ends", shares, b.getI64Type(), [&](Value share) {
     Value key = read(sorted, share, dim(0) * kShare);
     Value row = arith::ShRUIOp::create(b, loc(), key, integer(kPointBits));
     Value exists = compare(arith::CmpIPredicate::slt, row, toInteger(value(rows_, {})));
@@ -83,7 +83,7 @@ Value ScatterSorter::makeShares(Value sorted, Value segments) {
 
 /// For each row, behind the last of what it adds up: its points up to where the first share begins, and its shares, numbered on.
 Value ScatterSorter::makeEnds(Value segments) {
-  return makeCompute("_ends", rows_, [&](Value row) {
+  return makeCompute("_ends", rows_, b.getI64Type(), [&](Value row) {
     Value begin = toIndex(read(segments, row)), end = toIndex(read(segments, row, dim(0) + 1));
     auto firstShare = [&](Value at) { return value((dim(0) + (kShare - 1)).floorDiv(kShare), at); };
     Value own = arith::MinSIOp::create(b, loc(), end, arith::MulIOp::create(b, loc(), firstShare(begin), index(kShare)));
