@@ -3,6 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
+#include "mlir/Analysis/Presburger/Simplex.h"
 
 using namespace mlir;
 
@@ -149,12 +150,6 @@ void Meeting::addEqual(AffineExpr a, unsigned p, AffineExpr b, unsigned q) {
 
 void Meeting::addAtLeastZero(AffineExpr e, unsigned p) { inequalities_.push_back(linear(e, p)); }
 
-bool Meeting::isNeverNegative(AffineExpr e, unsigned p) {
-  Form less{-1};
-  add(less, linear(e, p), -1);
-  return isEmptyWith(less);
-}
-
 bool Meeting::agree(unsigned p, unsigned i, unsigned q, unsigned j) const {
   Form less{-1}, more{-1}; // p_i <= q_j - 1; p_i >= q_j + 1
   add(less, points_[q][j], 1);
@@ -164,22 +159,43 @@ bool Meeting::agree(unsigned p, unsigned i, unsigned q, unsigned j) const {
   return isEmptyWith(less) && isEmptyWith(more);
 }
 
-bool Meeting::isEmptyWith(const Form &atLeastZero) const {
-  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(numVariables_));
-  auto row = [&](const Form &f) { // the constant comes last there
-    SmallVector<int64_t> r(numVariables_ + 1);
+/// The points of what is 0, and of what is at least 0; `more` too, unless it is empty.
+static presburger::IntegerPolyhedron polyhedronOf(unsigned variables, ArrayRef<SmallVector<int64_t, 16>> equalities,
+                                                  ArrayRef<SmallVector<int64_t, 16>> inequalities, ArrayRef<int64_t> more) {
+  presburger::IntegerPolyhedron set(presburger::PresburgerSpace::getSetSpace(variables));
+  auto row = [&](ArrayRef<int64_t> f) { // the constant comes last there
+    SmallVector<int64_t> r(variables + 1);
     for (size_t v = 1; v < f.size(); ++v)
       r[v - 1] = f[v];
     r.back() = f[0];
     return r;
   };
-  for (const Form &f : equalities_)
+  for (const auto &f : equalities)
     set.addEquality(row(f));
-  for (const Form &f : inequalities_)
+  for (const auto &f : inequalities)
     set.addInequality(row(f));
-  if (!atLeastZero.empty())
-    set.addInequality(row(atLeastZero));
-  return set.isIntegerEmpty();
+  if (!more.empty())
+    set.addInequality(row(more));
+  return set;
+}
+
+bool Meeting::isEmptyWith(const Form &atLeastZero) const {
+  return polyhedronOf(numVariables_, equalities_, inequalities_, atLeastZero).isIntegerEmpty();
+}
+
+bool Meeting::isNeverNegative(AffineExpr e, unsigned p) {
+  Form less{-1};
+  add(less, linear(e, p), -1);
+  presburger::IntegerPolyhedron set = polyhedronOf(numVariables_, equalities_, inequalities_, less);
+  if (presburger::Simplex(set).isEmpty())
+    return true;
+  // Only a quotient of indices needs whole numbers for a proof, and these take a search: each read asks.
+  bool hasQuotient = false;
+  e.walk([&](AffineExpr sub) {
+    bool divides = llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv, AffineExprKind::Mod}, sub.getKind());
+    hasQuotient |= divides && !sub.isSymbolicOrConstant();
+  });
+  return hasQuotient && set.isIntegerEmpty();
 }
 
 } // namespace kernelc::te

@@ -156,6 +156,9 @@ bool hasWholeTiles(tile::FuncOp func, int64_t d, int64_t points) {
 
 KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsigned r, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept) {
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
+  AffineExpr subscript = map.getResult(r);
+  if (std::optional<int64_t> own = findOwnIndex(func, subscript, tensor.getResult(r)); own && llvm::is_contained(kept, *own))
+    return {true, true};
   te::Meeting points(unsigned(func.getSizes().size()), facts);
   SmallVector<AffineExpr> extents(map.getNumDims()); // (what data say is any number)
   for (auto [d, n] : llvm::enumerate(shape)) {
@@ -167,7 +170,6 @@ KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsign
   unsigned p = points.addPoint(extents);
   for (unsigned d = 0; d < shape.size(); ++d)
     points.addAtLeastZero(getAffineDimExpr(d, func.getContext()), p);
-  AffineExpr subscript = map.getResult(r);
   // (Tiles that begin where vectors do have points before the first one, which only a mask knows.)
   for (unsigned d = 0; d < shape.size(); ++d)
     if (tile::isAligned(func, d) && subscript.isFunctionOfDim(d) && !llvm::is_contained(kept, int64_t(d)))
