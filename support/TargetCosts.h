@@ -281,7 +281,7 @@ struct BlockCosts {
   int64_t mostOperations = 768; ///< of a statement, with what it takes in
   int64_t warps = 8;            ///< of a block,
   int64_t roundPoints = 4;      ///< and points of each thread in a round
-  int64_t mostPoints = 8192;    ///< of a statement in a block
+  int64_t mostPoints = 4096;    ///< of a statement in a block: of few waves of blocks all read memory, and then their own, together
   int64_t fewestPoints = 512;
   int64_t longestRow = 256, longestSide = 64, longestLine = 4096; ///< points along memory, along others, of one dim alone
   int64_t residentBlocks = 3;                                     ///< of a multiprocessor, whose memory they share
