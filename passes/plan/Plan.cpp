@@ -184,26 +184,33 @@ void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<i
   for (unsigned d : list)
     whole *= clampTile(l, dims[d], points);
   whole = std::min<Count>(whole, points);
-  int64_t shortest = filledFor ? shortestWordRow(filledFor, costs) : costs.shortestRow;
+  // Words side by side in memory: of what warps fill also rows that follow each other whole, and a pool's windows, whose indices stand
+  // last.
+  auto rowOf = [&](ArrayRef<int64_t> tiles) {
+    Count row = tiles.back();
+    for (size_t i = tiles.size() - 1; filledFor && i > 0 && tiles[i] >= likelyExtent(l, dims[list[i]]); --i)
+      row *= tiles[i - 1];
+    return int64_t(row);
+  };
+  int64_t longest = filledFor ? int64_t(whole) : clampTile(l, dims[list.back()], points);
+  int64_t shortest = std::min(longest, filledFor ? shortestWordRow(filledFor, costs) : costs.shortestRow);
   // How long they take beside rows that lie in one piece.
-  auto timeOfRows = [&](ArrayRef<int64_t> tiles, Count row) {
-    double time = row == whole ? 1 : filledFor ? timeOfWordRows(int64_t(row), filledFor, costs) : costs.apartPercent / 100.0;
+  auto timeOfRows = [&](ArrayRef<int64_t> tiles, int64_t row) {
+    double time = row == longest ? 1 : filledFor ? timeOfWordRows(row, filledFor, costs) : costs.apartPercent / 100.0;
     for (int64_t tile : tiles.drop_back(std::min<size_t>(2, tiles.size())))
       time *= filledFor ? 1 + costs.wordFar * double(tile - 1) : tile > 1 ? costs.farPercent / 100.0 : 1;
     return time;
   };
   assignBest(l, list, dims, points, [&](ArrayRef<int64_t> tiles) {
-    Count covered = 1, each = 1, row = 1; // `row`: points side by side in memory
-    bool isRow = true, isCut = false;
-    for (auto [d, tile] : llvm::reverse(llvm::zip(list, tiles))) {
-      int64_t extent = likelyExtent(l, dims[d]);
-      covered = covered * ceilDiv(Count(extent), tile) * tile;
+    Count covered = 1, each = 1;
+    bool isCut = false;
+    for (auto [d, tile] : llvm::zip(list, tiles)) {
+      covered = covered * ceilDiv(Count(likelyExtent(l, dims[d])), tile) * tile;
       each *= tile;
-      row *= isRow ? tile : 1;
-      isRow &= tile >= extent;
       isCut |= inTile[dims[d]] && tile < clampTile(l, dims[d], points);
     }
-    bool isShort = each < whole || row < std::min<Count>(whole, shortest);
+    int64_t row = rowOf(tiles);
+    bool isShort = each < whole || row < shortest;
     return isShort || isCut ? std::numeric_limits<double>::max() : double(int64_t(covered)) * timeOfRows(tiles, row);
   });
 }

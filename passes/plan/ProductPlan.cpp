@@ -118,11 +118,9 @@ private:
 
   void assignOuter(ArrayRef<unsigned> all, int64_t points, ArrayRef<unsigned> other, int64_t otherPoints) {
     SmallVector<unsigned> list = c_.tiledOf(all);
-    // What a tile reduces is whole in it; beside parts of rows (te-reduce-in-tiles) others are chosen, beside a pool's windows not.
-    auto whole = llvm::count_if(list, [&](unsigned d) { return inTile_[dims_[d]]; });
     int64_t filledFor = isFilledByWords(all) ? pointsOf(other, otherPoints) : 0;
-    bool isPart = filledFor && whole == 1 && inTile_[dims_[list.back()]];
-    if (c_.where || unit_ || (whole && !isPart))
+    bool isReduced = llvm::any_of(list, [&](unsigned d) { return inTile_[dims_[d]]; });
+    if (c_.where || unit_ || (isReduced && !filledFor))
       s_.assign(l_, list, dims_, points);
     else
       s_.assignResults(l_, list, dims_, points, filledFor);
