@@ -117,8 +117,8 @@ private:
       for (int64_t rep = 0; rep < reps; ++rep) {
         Value at = c_.index(rep * shape_.warpN / 2, loc_), columns = advanced(b, b.operand.kOffset(step * perStep));
         if (a.registers)
-          cu::WgmmaRegistersOp::create(b_, loc_, acc_, at, a.registers, c_.index((rep * (points / perStep) + step) * (16 / bytes), loc_), columns,
-                                       step ? Value() : laterRound, type, shape_.warpN, b.operand.transposed, fresh && step == 0);
+          cu::WgmmaRegistersOp::create(b_, loc_, acc_, at, a.registers, c_.index((rep * (points / perStep) + step) * (16 / bytes), loc_),
+                                       columns, step ? Value() : laterRound, type, shape_.warpN, b.operand.transposed, fresh && step == 0);
         else
           cu::WgmmaOp::create(
               b_, loc_, acc_, at, advanced(a, a.operand.kOffset(step * perStep) + (rep ? a.operand.outerOffset(rep * 64) : 0)), columns,

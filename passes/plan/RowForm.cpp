@@ -14,10 +14,10 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-constexpr int64_t kVectorBytes = 16; ///< of one access of a thread
-constexpr int64_t kLeastWarps = 4;   ///< of a block that goes along one row, a vector in each lane
+constexpr int64_t kVectorBytes = 16;   ///< of one access of a thread
+constexpr int64_t kLeastWarps = 4;     ///< of a block that goes along one row, a vector in each lane
 constexpr int64_t kAlikeForShared = 3; ///< tensors of rows for one that rows share
-constexpr int64_t kSpare = 4;        ///< one in so many points of tiles of pointwise statements may lie outside the row
+constexpr int64_t kSpare = 4;          ///< one in so many points of tiles of pointwise statements may lie outside the row
 
 /// What a statement of a launch reads from memory, or writes there.
 struct RowAccess {

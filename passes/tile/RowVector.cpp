@@ -2,8 +2,8 @@
 #include "passes/tile/RowVector.h"
 
 #include "ir/tile/Marks.h"
-#include "passes/index/Affine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/index/Affine.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
