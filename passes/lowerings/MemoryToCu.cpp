@@ -218,8 +218,8 @@ public:
         break;
       }
       case te::BoundsMode::Edge:
-        s = keepsHigh ? s : Value(arith::MinSIOp::create(b, loc_, s, last));
-        s = keepsLow ? s : Value(arith::MaxSIOp::create(b, loc_, zero, s));
+        // (Of both ends where one may be left: a thread's neighbours to the left and to the right then read what they share at one place.)
+        s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
         break;
       case te::BoundsMode::Wrap: s = floorMod(s, n); break;
       case te::BoundsMode::Reflect: {

@@ -132,8 +132,8 @@ bool Scheduler::canFeedCores(const LaunchPlan &l, Value factor, ArrayRef<unsigne
   return found && llvm::all_of(outer, isWhole) && llvm::all_of(k, isWhole) && llvm::is_contained(indicesOf(outer, dims), found->contiguous);
 }
 
-bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
-  constexpr int64_t kWord = 4, kVector = 16;
+bool Scheduler::isWindowOfWords(Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k) const {
+  constexpr int64_t kWord = 4;
   ReadOp read = findOperandRead(factor);
   auto movesAlong = [&](AffineExpr subscript, ArrayRef<unsigned> list) {
     return movesWith(read, subscript, [&](unsigned d) { return llvm::is_contained(list, d); });
@@ -142,11 +142,17 @@ bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigne
                                [&](AffineExpr subscript) { return movesAlong(subscript, outer) && movesAlong(subscript, k); });
   auto isIndex = [&](Value v) {
     auto arg = dyn_cast<BlockArgument>(v);
-    return arg && isDomainOp(arg.getOwner()->getParentOp()) && arg.getArgNumber() < dims.size();
+    return arg && isDomainOp(arg.getOwner()->getParentOp());
   };
   return isWindow && target_.asyncCopy && runsAlong(read, outer) && read.getResult().getType().getIntOrFloatBitWidth() == 8 * kWord &&
-         llvm::all_of(read.getOperands_(), isIndex) && tileProduct(l, outer, dims) * kWord >= kVector &&
-         (isUnchecked(read) || readsZeroOutside(read));
+         llvm::all_of(read.getOperands_(), isIndex) && (isUnchecked(read) || readsZeroOutside(read));
+}
+
+bool Scheduler::canCopyWords(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims) {
+  constexpr int64_t kVectorWords = 4;
+  auto isIndex = [&](Value v) { return cast<BlockArgument>(v).getArgNumber() < dims.size(); };
+  return isWindowOfWords(factor, outer, k) && llvm::all_of(findOperandRead(factor).getOperands_(), isIndex) &&
+         tileProduct(l, outer, dims) >= kVectorWords;
 }
 
 bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<unsigned> outer, ArrayRef<unsigned> k, ArrayRef<int64_t> dims,

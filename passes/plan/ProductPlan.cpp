@@ -126,14 +126,10 @@ private:
       s_.assignResults(l_, list, dims_, points, filledFor);
   }
 
-  /// Whether warps that fill will bring the operand of `side` word by word: a window of its tensor (canCopyWords).
+  /// Whether warps that fill will bring the operand of `side` word by word.
   bool isFilledByWords(ArrayRef<unsigned> side) const {
-    ReadOp read = findOperandRead(side == ArrayRef<unsigned>(c_.m) ? c_.a : c_.b);
-    auto movesAlong = [&](AffineExpr e, ArrayRef<unsigned> list) {
-      return movesWith(read, e, [&](unsigned d) { return llvm::is_contained(list, d); });
-    };
-    return s_.target_.feedsCores && copied_ && bytes_ == 4 && !c_.term &&
-           llvm::any_of(read.getMapOrIdentity().getResults(), [&](AffineExpr e) { return movesAlong(e, side) && movesAlong(e, c_.k); });
+    Value factor = side == ArrayRef<unsigned>(c_.m) ? c_.a : c_.b;
+    return s_.target_.feedsCores && copied_ && bytes_ == 4 && !c_.term && s_.isWindowOfWords(factor, side, c_.k);
   }
   /// Of the points that a side is asked for those that it has.
   int64_t pointsOf(ArrayRef<unsigned> side, int64_t points) {

@@ -347,8 +347,10 @@ private:
   /// Whether a factor can travel so into slots that CUDA cores read: in vectors of rows (columns), which are neighbours there.
   bool canFeedCores(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims);
-  /// Whether threads bring its words into such slots one by one: windows, whatever their steps and borders are, that run along rows
+  /// Whether threads may bring its words into such slots one by one: windows, whatever their steps and borders are, that run along rows
   /// (columns). Other rows that begin anywhere are copied to where tensor copies take them (te-repack).
+  bool isWindowOfWords(mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k) const;
+  /// Whether they do, with these tiles.
   bool canCopyWords(const LaunchPlan &l, mlir::Value factor, llvm::ArrayRef<unsigned> outer, llvm::ArrayRef<unsigned> k,
                     llvm::ArrayRef<int64_t> dims);
   /// Whether what a factor is computed from at every point can travel so; `bytes`: of one point of it.
