@@ -74,7 +74,20 @@ private:
         return false;
     const RowCosts &costs = target_.costs->rows;
     int64_t points = knownPoints(r.getExtents(), reduced, facts_), most = isReducedAlone(r) ? costs.longRowFrom : costs.largestHeld;
-    return points > most && !findColumn(r, facts_) && (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_));
+    bool isHeld = merge_ != Merge::Launch && findHeldRow(r, facts_, target_) && !isFastWalkedTwice(r);
+    return points > most && !findColumn(r, facts_) && !isHeld;
+  }
+
+  /// Whether blocks that walk a row twice, each at a place of its own, are faster than those of a cluster that hold it and wait for each
+  /// other.
+  bool isFastWalkedTwice(ReduceOp r) {
+    bool isNarrow = true;
+    r.walk([&](ReadOp read) { // (what other reductions have left is one value a row)
+      isNarrow &=
+          !isa<BlockArgument>(read.getTensor()) || read.getResult().getType().getIntOrFloatBitWidth() <= target_.costs->rows.twiceBits;
+    });
+    int64_t rows = knownPoints(r.getExtents(), llvm::to_vector(llvm::seq(0u, r.getNumParallel())), facts_);
+    return isNarrow && rows >= target_.costs->rows.twiceRows * target_.smCount;
   }
 
   /// Whether no statement goes over r's points to make a point of each: then nothing waits for the whole row, and a block that held it

@@ -299,8 +299,8 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     factor has left it: where there may be none, x says so, or a count beside sums that have no x.
 
     Reductions whose points one block holds in registers (32768) are left alone, or a cluster's blocks where a pointwise statement
-    goes over the same points (`findHeldRow`): they are read once as they are. So
-    are products, reductions of their results, columns, and points whose number is not known. `always` derives for any size.
+    goes over the same points (`findHeldRow`): they are read once as they are. (Many rows of 16-bit elements that a cluster could hold
+    are not: a second walk finds them in L2.) So are products, reductions of their results, columns, and points whose number is not known. `always` derives for any size.
 
     What is made point by point of a product's results and of reductions of them (their softmax, their norm) gets a product of its
     own first, where walking the results and multiplying once more takes less time than writing and reading them
