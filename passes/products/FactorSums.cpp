@@ -250,9 +250,14 @@ private:
     options.filter = [&](Operation *op) { return op->getBlock() == &reduce_.getBlock(); };
     for (Value v : wanted)
       (void)getBackwardSlice(v, &slice, options);
-    for (Operation &op : reduce_.getBlock())
-      if (slice.contains(&op))
-        b.clone(op, mapping);
+    for (Operation &op : reduce_.getBlock()) {
+      if (!slice.contains(&op))
+        continue;
+      for (Value operand : op.getOperands()) // a dim that no subscript of a read names is none of the body's, and may be anything
+        if (auto dim = dyn_cast<BlockArgument>(operand); dim && dim.getOwner() == &reduce_.getBlock() && !mapping.contains(dim))
+          mapping.map(dim, arith::ConstantIndexOp::create(b, loc, 0).getResult());
+      b.clone(op, mapping);
+    }
     SmallVector<Value> values;
     for (Value v : wanted)
       values.push_back(mapping.lookupOrDefault(v));
