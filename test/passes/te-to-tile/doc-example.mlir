@@ -20,11 +20,10 @@ te.kernel @scale sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
 // CHECK-SAME: grid_dims = array<i64: 0>, indices = ["i"]
 // CHECK-SAME: tiles = array<i64: 1024>, warps = 4
 // CHECK: ^bb0(%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>):
-// CHECK-DAG: %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<1xf32>
+// CHECK-DAG: %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<1024xf32>
 // CHECK-DAG: %[[C:.*]] = arith.constant 1024 : index
 // CHECK: %[[PID:.*]] = tile.program_id 0
 // CHECK: %[[I0:.*]] = arith.muli %[[PID]], %[[C]] : index
 // CHECK: %[[V:.*]] = tile.load %[[X]][%[[I0]]] map {{.*}} {mask = array<i64: 0>} : memref<?xf32> -> tensor<1024xf32>
-// CHECK: %[[S:.*]] = tile.broadcast %[[TWO]] : tensor<1xf32> -> tensor<1024xf32>
-// CHECK: %[[W:.*]] = arith.mulf %[[V]], %[[S]] : tensor<1024xf32>
+// CHECK: %[[W:.*]] = arith.mulf %[[V]], %[[TWO]] : tensor<1024xf32>
 // CHECK: tile.store %[[W]], %[[Y]][%[[I0]]]
