@@ -25,7 +25,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 
-from workloads import Workload  # noqa: E402
+from workloads import WORKLOADS, Workload  # noqa: E402
 
 
 def read_rows(file):
@@ -44,7 +44,6 @@ def find_workload(name):
     import draw
     import draw_memory
     import long_rows
-    from workloads import WORKLOADS
     for w in WORKLOADS:
         if w.name == name:
             return w

@@ -52,13 +52,17 @@ RewriteSketch sketchOwn(const OwnProducts &own) {
   return s;
 }
 
-void makeOwn(const OwnProducts &own) {
+/// `others`: whose results they are, for the remark.
+void makeOwn(const OwnProducts &own, StringRef others) {
   for (ReduceOp product : own.products) {
     OpBuilder b(own.first);
     auto copy = cast<ReduceOp>(b.clone(*product));
     product.getResult().replaceUsesWithIf(copy.getResult(),
                                           [&](OpOperand &use) { return llvm::is_contained(own.readers, use.getOwner()->getParentOp()); });
   }
+  ReduceOp(own.first).emitRemark() << "this product takes the results of " << others
+                                   << " from registers, which are computed once more for it: that is faster than to write them to memory "
+                                      "and read them again";
 }
 
 /// Gives each set of chained products its own producers.
@@ -88,12 +92,7 @@ public:
     return std::optional<Site>();
   }
   RewriteSketch sketch(const Site &site) const { return sketchOwn(site); }
-  void apply(const Site &site) {
-    makeOwn(site);
-    ReduceOp(site.first).emitRemark()
-        << "this product takes the results of others from registers, which are computed once more for it: that is faster than to write "
-           "them to memory and read them again";
-  }
+  void apply(const Site &site) { makeOwn(site, "others"); }
 
   bool hasReader(Operation *op) const {
     return llvm::any_of(sets_,
@@ -122,12 +121,7 @@ public:
     return std::optional(Site{reader, {reader}, {chain->producer}});
   }
   RewriteSketch sketch(const Site &site) const { return sketchOwn(site); }
-  void apply(const Site &site) {
-    makeOwn(site);
-    ReduceOp(site.first).emitRemark()
-        << "this product takes the results of another one from registers, which are computed once more for it: that is faster than to "
-           "write them to memory and read them again";
-  }
+  void apply(const Site &site) { makeOwn(site, "another one"); }
 
 private:
   const SetSplitter &sets_;

@@ -74,8 +74,7 @@ private:
         return false;
     const RowCosts &costs = target_.costs->rows;
     int64_t points = knownPoints(r.getExtents(), reduced, facts_), most = isReducedAlone(r) ? costs.longRowFrom : costs.largestHeld;
-    bool isHeld = merge_ != Merge::Launch && findHeldRow(r, facts_, target_) && !isFastWalkedTwice(r);
-    return points > most && !findColumn(r, facts_) && !isHeld;
+    return points > most && !findColumn(r, facts_) && (merge_ == Merge::Launch || !findHeldRow(r, facts_, target_) || isFastWalkedTwice(r));
   }
 
   /// Whether blocks that walk a row twice, each at a place of its own, are faster than those of a cluster that hold it and wait for each
