@@ -25,6 +25,7 @@ struct VerifyPass : PassWrapper<VerifyPass, OperationPass<ModuleOp>> {
 } // namespace
 
 void buildPrecisionPipeline(OpPassManager &pm) {
+  pm.addNestedPass<te::KernelOp>(createTeStoreOperands());
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -62,6 +63,8 @@ static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
   TeEmulateNarrowTypesOptions bytes;
   bytes.sizeDiv = options.sizeDiv;
   pm.addNestedPass<te::KernelOp>(createTeEmulateNarrowTypes(bytes));
+  // What products would take from memory is no definition any more.
+  pm.addNestedPass<te::KernelOp>(createTeStoreOperands(withFacts(TeStoreOperandsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeSimplify());
   // Inlining brings equal subexpressions next to each other, and equal
   // reductions of them; canonicalize first so that they look equal.

@@ -140,6 +140,7 @@ struct Kernel {
   SourceLoc loc;
   std::vector<Param> params; ///< inputs and scalars as written, then pure outputs
   std::vector<SizeRecipe> sizes;
+  std::vector<SizeExpr> quotients; ///< extents of statements that divide a size, such as the columns of a head, E // H; over sizes
   std::vector<Require> requires_;
   std::vector<Variant> variants;
 };

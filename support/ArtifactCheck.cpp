@@ -34,6 +34,10 @@ public:
       if (absl::Status s = recipe(r); !s.ok())
         return s;
     }
+    where_ = kernel;
+    for (const SizeExpr &e : kernel_.quotients)
+      if (absl::Status s = expr(e, "quotient"); !s.ok())
+        return s;
     for (const Require &r : kernel_.requires_) {
       where_ = absl::StrCat(kernel, ", require '", r.text, "'");
       if (absl::Status s = expr(r.condition, "condition"); !s.ok())

@@ -136,12 +136,15 @@ Json toJson(const Variant &v) {
 }
 
 Json toJson(const Kernel &k) {
-  return JsonObject{{"name", k.name},
-                    {"loc", toJson(k.loc)},
-                    {"params", listToJson(k.params)},
-                    {"sizes", listToJson(k.sizes)},
-                    {"requires", listToJson(k.requires_)},
-                    {"variants", listToJson(k.variants)}};
+  JsonObject o{{"name", k.name},
+               {"loc", toJson(k.loc)},
+               {"params", listToJson(k.params)},
+               {"sizes", listToJson(k.sizes)},
+               {"requires", listToJson(k.requires_)},
+               {"variants", listToJson(k.variants)}};
+  if (!k.quotients.empty())
+    o.emplace_back("quotients", listToJson(k.quotients));
+  return o;
 }
 
 //===- Reading -----------------------------------------------------------------===//
@@ -421,6 +424,8 @@ Kernel readKernel(const Node &n) {
   k.loc = readLoc(o["loc"]);
   k.params = o["params"].list<Param>(ArtifactLimits::kMaxParams, readParam);
   k.sizes = o["sizes"].list<SizeRecipe>(ArtifactLimits::kMaxSizes, readRecipe);
+  if (o.has("quotients"))
+    k.quotients = o["quotients"].list<SizeExpr>(100000, readExpr);
   k.requires_ = o["requires"].list<Require>(100000, readRequire);
   k.variants = o["variants"].list<Variant>(ArtifactLimits::kMaxVariants, readVariant);
   return k;

@@ -21,6 +21,7 @@
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
 #include "support/TargetNames.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -319,6 +320,22 @@ LogicalResult applyPrecision(ModuleOp module, const PrecisionPolicy &caller) {
   return pm.run(module);
 }
 
+/// The extents of the kernel's statements that divide a size, each once.
+static std::vector<SizeExpr> findQuotients(te::KernelOp kernel) {
+  llvm::SmallSetVector<Attribute, 4> found; // as maps: expressions have no order
+  std::vector<SizeExpr> quotients;
+  for (Operation *op : te::getDomainOps(kernel)) {
+    AffineMap extents = te::getExtents(op);
+    for (AffineExpr e : extents.getResults()) {
+      bool divides = false;
+      e.walk([&](AffineExpr part) { divides |= part.getKind() == AffineExprKind::FloorDiv || part.getKind() == AffineExprKind::CeilDiv; });
+      if (divides && found.insert(AffineMapAttr::get(AffineMap::get(0, extents.getNumSymbols(), e))))
+        quotients.push_back(sizeExprOf(e));
+    }
+  }
+  return quotients;
+}
+
 absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) {
   te::KernelOp op = findKernel(module, name);
   if (!op)
@@ -334,6 +351,7 @@ absl::StatusOr<Kernel> describeKernel(ModuleOp module, const std::string &name) 
   };
   for (unsigned i = 0; i < op.getNumSizes(); ++i)
     k.sizes.push_back({op.getSizeName(i).str()});
+  k.quotients = findQuotients(op);
   for (BlockArgument arg : op.getBlock().getArguments()) {
     unsigned i = arg.getArgNumber();
     Param p;
@@ -453,7 +471,24 @@ std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector
   std::map<std::string, SizeFact> facts;
   for (size_t i = 0; i < kernel.sizes.size() && i < sizes.size(); ++i)
     facts[kernel.sizes[i].name] = factOf(sizes[i]);
+  for (const std::string &name : sizesOfColumns(kernel, sizes)) {
+    SizeFact &f = facts[name];
+    f.divisor = f.max = f.like;
+  }
   return facts;
+}
+
+std::set<std::string> sizesOfColumns(const Kernel &kernel, const std::vector<int64_t> &sizes) {
+  std::set<std::string> names;
+  SizeEnv env;
+  env.sizes = sizes;
+  auto isKnown = [&](const SizeTerm &t) { return t.op != SizeTerm::Size || sizes[t.value] > 0; };
+  for (const SizeExpr &quotient : kernel.quotients)
+    if (sizes.size() == kernel.sizes.size() && llvm::all_of(quotient.terms(), isKnown) && isWorthItself(quotient.evaluate(env)))
+      for (const SizeTerm &t : quotient.terms())
+        if (t.op == SizeTerm::Size && sizes[t.value] <= Count::kMost)
+          names.insert(kernel.sizes[t.value].name);
+  return names;
 }
 
 std::map<std::string, SizeFact> denseFacts(const Kernel &kernel) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,9 @@ SizeFact classOf(int64_t n, int64_t rows);
 /// fits registers, how far a reduction is split). What is worth it itself is exactly that. Of the bound's range tiles are chosen for the
 /// sizes themselves (SizeFact::like).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
+
+/// The sizes that an extent divides which is worth a variant itself: of heads of E // H columns, E. Each is exactly what it is in the facts.
+std::set<std::string> sizesOfColumns(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.
 std::vector<ParamGuard> generalParams(const Kernel &kernel);

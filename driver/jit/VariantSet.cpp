@@ -112,11 +112,15 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
   if (!first_)
     return own;
   const std::map<std::string, SizeFact> dense = denseFacts(signature_);
+  std::vector<int64_t> sizes;
+  for (const SizeRecipe &size : signature_.sizes)
+    sizes.push_back(own.options.facts[size.name].like);
+  const std::set<std::string> ofColumns = sizesOfColumns(signature_, sizes);
   for (auto &[name, fact] : own.options.facts) {
     auto was = first_->facts.find(name);
     bool isVaried = varied_.count(name) || was == first_->facts.end() || was->second.divisor != fact.divisor || was->second.max != fact.max;
     // Several head dims have a variant each, as long as there is room for classes of the other sizes.
-    bool isColumns = deciding_ && deciding_->walked.count(name) && isWorthItself(fact.like);
+    bool isColumns = ofColumns.count(name) || (deciding_ && deciding_->walked.count(name) && isWorthItself(fact.like));
     if (!isVaried || (isColumns && int(variants_.size()) < session_.options.maxVariants / 2))
       continue;
     auto row = dense.find(name);

@@ -11,7 +11,7 @@ using namespace mlir;
 namespace kernelc::te {
 
 bool isDefinition(ComputeOp op) {
-  return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getPartial() && !op.getYield().getCondition();
+  return !op.getInit() && !op.getCondition() && !op.getOutMap() && !op.getShape() && !op.getPartial() && !op.getYield().getCondition();
 }
 
 /// Whether `v` is an index of the statement that goes over all of subscript r of the tensor that `read` reads.

@@ -8,7 +8,7 @@
 
 namespace kernelc::te {
 
-/// Whether `op` is pointwise and defined everywhere, each element from its own point.
+/// Whether `op` is pointwise and defined everywhere, each element from its own point, and nothing says how its tensor lies in memory.
 bool isDefinition(ComputeOp op);
 
 /// The definition whose element `read` reads, or null. The element has to exist; under `.edge` and `.pad` the nearest one has to, and

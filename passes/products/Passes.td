@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TeStoreOperands : Pass<"te-store-operands", "::kernelc::te::KernelOp"> {
+  let summary = "Keep in memory what the products of a chain take as operands";
+  let description = [{
+    Two products are a chain if one takes the results of the other by rows, through reductions of these rows: scores, their softmax, and the
+    values that it weighs. One launch has both (`te-derive-cascades`), and takes their operands from memory, by tensor copies. An operand that
+    is a definition of 16-bit floats (projections of x, heads that are rotated, keys that are normalised) would be inlined into the product,
+    which would compute each element once for each result. The pass gives the definition a `shape`, so that it is a tensor; its rows begin at
+    multiples of 16 bytes unless it is a result. What only reads an element of another tensor stays a definition.
+
+        q[b, i, h, d] = bf16(x[b, i, h, d] * cos[i, d] + ..)
+        s[b, h, i, j] = sum_d q[b, i, h, d] * k[b, j, h, d]
+        p[b, h, i, j] = softmax_j s[b, h, i, j]
+        o[b, i, h, d] = sum_j p[b, h, i, j] * v[b, j, h, d]               q is kept
+
+    An operand is kept only if several results of its product take each of its elements: keys that one query reads once are computed on their
+    way.
+
+    *Runs before the first `te-simplify`, because* that inlines definitions; *in a kernel with a precision policy before that pipeline's,* for
+    the same reason.
+
+    Postcondition: the operands of such a chain are tensors, or elements of tensors read elsewhere.
+    Not tried: chains without a reduction in between, operands that the text leaves in f32.
+    Numeric effect: none.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
   let summary = "Take sums of products in steps, over the indices that few factors have first";
   let description = [{

@@ -181,12 +181,19 @@ public:
       return false;
     for (unsigned high = 0; high < product_.getNumParallel(); ++high)
       for (unsigned low = 0; low < product_.getNumParallel(); ++low)
-        if (std::optional<Pair> pair = pairOf(high, low); pair && joinAll(*pair))
+        if (std::optional<Pair> pair = areOfOneSide(*c, high, low) ? pairOf(high, low) : std::nullopt; pair && joinAll(*pair))
           return true;
     return false;
   }
 
 private:
+  /// Whether one factor alone has both: one index of a batch and of a column would be in both factors, and no index of a product.
+  static bool areOfOneSide(const Contraction &c, unsigned high, unsigned low) {
+    return llvm::any_of(ArrayRef{&c.m, &c.n}, [&](const SmallVector<unsigned> *side) {
+      return llvm::is_contained(*side, high) && llvm::is_contained(*side, low);
+    });
+  }
+
   /// Whether all that is done with the product's results is to reduce them, one of the reductions as a product's factor.
   bool findReaders() {
     bool isFactor = false;

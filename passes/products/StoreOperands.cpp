@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// te-store-operands: see Passes.td.
+#include "passes/Passes.h"
+
+#include "ir/te/Factors.h"
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
+#include "passes/index/Affine.h"
+#include "passes/plan/PlanAttr.h"
+#include "support/TargetCosts.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_TESTOREOPERANDS
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
+namespace {
+
+/// Where the values of a statement's indices come from: for each, dims of the statement that reads it in the end.
+using Origins = SmallVector<llvm::BitVector>;
+
+/// The factors of a sum of products; none of any other reduction.
+SmallVector<OpOperand *> findProductFactors(ReduceOp reduce) {
+  if (reduce.getKind() != Combiner::Sum || reduce.isArg() || reduce.getYield().getValues().size() != 1)
+    return {};
+  SmallVector<OpOperand *> factors = findFactors(reduce.getYield().getValues()[0]);
+  auto reads = [](OpOperand *factor) { return findOperandRead(factor->get()) || !findReads(factor->get()).empty(); };
+  return llvm::count_if(factors, reads) < 2 ? SmallVector<OpOperand *>() : factors;
+}
+
+/// What a value is made of, through definitions: products, with the dims that each subscript of theirs moves with, and other reductions.
+class Sources {
+public:
+  struct Product {
+    ReduceOp op;
+    Origins subscripts;
+  };
+  SmallVector<Product> products;
+  llvm::SmallSetVector<Operation *, 4> reductions;
+
+  /// Of value `v` in the body of `statement`, whose indices have `origins`.
+  void collect(Operation *statement, Value v, const Origins &origins) {
+    for (ReadOp read : findReads(v)) {
+      Origins subscripts = subscriptsOf(statement, read, origins);
+      Operation *made = read.getTensor().getDefiningOp();
+      if (auto reduce = dyn_cast_or_null<ReduceOp>(made)) {
+        if (findProductFactors(reduce).empty())
+          reductions.insert(reduce);
+        else
+          products.push_back({reduce, std::move(subscripts)});
+      } else if (auto definition = dyn_cast_or_null<ComputeOp>(made); definition && isDefinition(definition) && seen_.insert(made).second) {
+        collect(definition, definition.getYield().getValues()[0], subscripts);
+      }
+    }
+  }
+
+private:
+  static Origins subscriptsOf(Operation *statement, ReadOp read, const Origins &origins) {
+    AffineMap map = read.getMapOrIdentity();
+    SmallVector<llvm::BitVector> moved;
+    for (Value operand : read.getOperands_()) {
+      llvm::BitVector dims(origins.front().size());
+      for (unsigned d : findSupport(operand, getExtents(statement).getNumResults()).set_bits())
+        dims |= origins[d];
+      moved.push_back(std::move(dims));
+    }
+    Origins subscripts;
+    for (AffineExpr e : map.getResults()) {
+      llvm::BitVector dims(origins.front().size());
+      for (auto [n, d] : llvm::enumerate(moved))
+        if (e.isFunctionOfDim(n))
+          dims |= d;
+      subscripts.push_back(std::move(dims));
+    }
+    return subscripts;
+  }
+
+  llvm::SmallPtrSet<Operation *, 8> seen_;
+};
+
+/// The indices of `statement` as they are.
+Origins ownIndices(Operation *statement) {
+  unsigned dims = getExtents(statement).getNumResults();
+  Origins own(dims, llvm::BitVector(dims));
+  for (unsigned d = 0; d < dims; ++d)
+    own[d].set(d);
+  return own;
+}
+
+/// Whether a reduction is made of `product`'s results.
+bool isMadeOf(ReduceOp reduction, ReduceOp product) {
+  Sources sources;
+  for (Value v : reduction.getYield().getValues())
+    sources.collect(reduction, v, ownIndices(reduction));
+  return llvm::any_of(sources.products, [&](const Sources::Product &p) { return p.op == product; });
+}
+
+class OperandStore {
+public:
+  OperandStore(KernelOp kernel, const Target &target, const SizeFacts &facts) : kernel_(kernel), target_(target), facts_(facts) {}
+
+  void run() {
+    for (auto second : kernel_.getBlock().getOps<ReduceOp>())
+      for (OpOperand *factor : findProductFactors(second))
+        storeOfChain(second, factor);
+    for (Operation *definition : stored_)
+      store(cast<ComputeOp>(definition));
+  }
+
+private:
+  /// If `factor` of `second` is made of a product's results and of reductions of these, a row of them each: the operands of both products.
+  void storeOfChain(ReduceOp second, OpOperand *factor) {
+    Sources sources;
+    sources.collect(second, factor->get(), ownIndices(second));
+    for (const Sources::Product &first : sources.products) {
+      bool isReduced = llvm::any_of(sources.reductions, [&](Operation *op) { return isMadeOf(cast<ReduceOp>(op), first.op); });
+      if (!isReduced || !walksRows(second, factor, first))
+        continue;
+      for (OpOperand *operand : findProductFactors(first.op))
+        keep(first.op, operand->get());
+      for (OpOperand *other : findProductFactors(second))
+        if (other != factor)
+          keep(second, other->get());
+    }
+  }
+
+  /// Whether the product's results are read at rows of `factor` that nothing else of `second` has, along what `second` sums.
+  static bool walksRows(ReduceOp second, OpOperand *factor, const Sources::Product &first) {
+    unsigned dims = second.getNumDims();
+    llvm::BitVector read(dims), others(dims), rows = findSupport(factor->get(), dims);
+    for (const llvm::BitVector &subscript : first.subscripts)
+      read |= subscript;
+    for (OpOperand *other : findProductFactors(second))
+      if (other != factor)
+        others |= findSupport(other->get(), dims);
+    bool walked = read.find_next(int(second.getNumParallel()) - 1) >= 0;
+    rows.reset(second.getNumParallel(), dims);
+    rows.reset(others);
+    read.flip();
+    return walked && !rows.anyCommon(read);
+  }
+
+  /// The definition, if `operand` of `product` is an element of one that computes: what only reads an element elsewhere does not.
+  void keep(ReduceOp product, Value operand) {
+    ReadOp read = findOperandRead(operand);
+    if (!read || !isReadAgain(product, operand))
+      return;
+    while (auto definition = read.getTensor().getDefiningOp<ComputeOp>()) {
+      if (!isDefinition(definition) || read.getBounds() != BoundsMode::InBounds)
+        return;
+      Value element = definition.getYield().getValues()[0];
+      auto inner = element.getDefiningOp<ReadOp>();
+      if (!inner) {
+        if (element.getType().isF16() || element.getType().isBF16())
+          stored_.insert(definition);
+        return;
+      }
+      read = inner;
+    }
+  }
+
+  /// Whether several results of `product` take each element of `operand`: there is an index that the operand does not have.
+  static bool isReadAgain(ReduceOp product, Value operand) {
+    llvm::BitVector has = findSupport(operand, product.getNumDims());
+    return llvm::any_of(llvm::seq(product.getNumParallel()), [&](unsigned d) {
+      auto extent = dyn_cast<AffineConstantExpr>(product.getExtents().getResult(d));
+      return !has[d] && (!extent || extent.getValue() > 1);
+    });
+  }
+
+  /// A tensor with a shape of its own is no definition. Its rows begin where tensor copies find them, unless the caller has it.
+  void store(ComputeOp definition) {
+    SmallVector<AffineExpr> shape(definition.getExtents().getResults());
+    bool isResult = llvm::is_contained(kernel_.getReturn().getOperands(), definition.getResult());
+    int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / definition.getResult().getType().getElementTypeBitWidth();
+    if (!isResult && !shape.empty() && knownDivisor(shape.back(), facts_) % perRow != 0)
+      shape.back() = shape.back().ceilDiv(perRow) * perRow;
+    definition.setShapeAttr(AffineMapAttr::get(AffineMap::get(0, definition.getExtents().getNumSymbols(), shape, kernel_.getContext())));
+  }
+
+  KernelOp kernel_;
+  const Target &target_;
+  const SizeFacts &facts_;
+  llvm::SmallSetVector<Operation *, 4> stored_;
+};
+
+struct TeStoreOperandsPass : impl::TeStoreOperandsBase<TeStoreOperandsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax, {});
+    if (failed(known))
+      return signalPassFailure();
+    if (known->target->chainRate) // else no launch has both products
+      OperandStore(getOperation(), *known->target, known->facts()).run();
+  }
+};
+
+} // namespace
+} // namespace kernelc
