@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products as users write them, drawn by a seed: batches of small matrices, vectors, several summed indices, views, odd extents."""
+"""Products as users write them, drawn by a seed: batches of small matrices, vectors, several summed indices, views, odd extents; and
+those of small and odd shapes alone."""
 import random
 
 import torch
@@ -86,4 +87,34 @@ def draw_contractions(seed):
             equation, extents, padded = one(part, dtype)
             extents = {i: e for i, e in extents.items() if i in equation}
             rows.append((part, Contraction(part, equation, extents, dtype, padded)))
+    return rows
+
+
+def draw_small(seed):
+    """24 of few rows or small matrices, as (part, workload): 1 to 64 rows beside any sum and any columns, batches of tiny matrices and of
+    heads, matrices that fit a multiprocessor, views whose rows lie apart."""
+    rng = random.Random(f"small {seed}")
+    pick, between = rng.choice, rng.randint
+    forms = {"few rows": ["ij,jk->ik", "ij,kj->ik"], "tiny batch": ["bij,bjk->bik", "bij,bkj->bik"], "heads": ["bij,bjk->bik", "bij,bkj->bik"],
+             "small": ["ij,jk->ik", "ij,kj->ik"], "rows apart": ["ij,jk->ik", "ij,kj->ik", "bij,bjk->bik"]}
+
+    def extents(part):
+        if part == "few rows":
+            return {"i": between(1, 64), "j": pick([512, 1000, 2048, 4096, 8192]) + between(-7, 7), "k": pick([256, 1000, 3072, 4096]) + between(-7, 7)}
+        if part == "tiny batch":
+            return {"b": pick([1000, 4096, 20000, 65536]), "i": between(2, 16), "j": between(2, 16), "k": between(2, 16)}
+        if part == "heads":
+            length, width = between(40, 300), pick([32, 40, 64, 72, 80])
+            return {"b": pick([12, 48, 96, 192]), "i": length, "j": width, "k": length} if rng.random() < 0.5 else {
+                "b": pick([12, 48, 96, 192]), "i": length, "j": length, "k": width}
+        if part == "small":
+            return {"i": between(10, 300), "j": between(10, 1000), "k": between(10, 300)}
+        return {"b": pick([4, 8, 16]), "i": pick([256, 512, 1024, 2048, 4096]), "j": pick([256, 512, 1024, 2048, 4096]), "k": pick([64, 128, 192, 384, 512])}
+
+    rows = []
+    for part, number in [("few rows", 6), ("tiny batch", 4), ("heads", 4), ("small", 4), ("rows apart", 6)]:
+        for n in range(number):
+            equation = pick(forms[part])
+            chosen = {i: e for i, e in extents(part).items() if i in equation}
+            rows.append((part, Contraction(part, equation, chosen, ["bf16", "f32", "f16"][n % 3], pick([8, 16, 64]) if part == "rows apart" else 0)))
     return rows

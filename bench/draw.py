@@ -4,6 +4,7 @@
 
     python3 bench/draw.py $(git log -1 --format=%h -- passes/plan support/targets) [--repeats 15] [--markdown out.md]
     python3 bench/draw.py SEED --contractions    24 products as users write them (contractions.py), beside torch's form or einsum
+    python3 bench/draw.py SEED --small           24 of few rows, tiny matrices and views, beside the same
 
 The seed draws 40 products with rows of whole 16 bytes (8 of them with 1 to 192 rows), nt and nn, and 8 whose rows are not; it is the
 last commit that touched the planner or the targets' tables, so that nothing can have been tuned to the draw. Both contenders are
@@ -16,7 +17,7 @@ import sys
 
 import harness
 import torch
-from contractions import draw_contractions
+from contractions import draw_contractions, draw_small
 from workloads import Matmul
 
 STEPS = [384, 512, 768, 896, 1024, 1152, 1280, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3584, 4096, 4608, 5120, 5632, 6144, 7168, 8192,
@@ -53,17 +54,18 @@ def main():
     parser.add_argument("seed")
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--markdown")
-    parser.add_argument("--contractions", action="store_true")
+    parser.add_argument("--contractions", action="store_const", const=draw_contractions, dest="drawn", default=draw)
+    parser.add_argument("--small", action="store_const", const=draw_small, dest="drawn")
     args = parser.parse_args()
-    left = {"torch.compile"} if args.contractions else {"eager", "torch.compile"}
-    peer = "torch" if args.contractions else "cuBLAS"
+    cublas = args.drawn is draw  # alone; of products as users write them, torch's form or einsum
+    left, peer = ({"eager", "torch.compile"}, "cuBLAS") if cublas else ({"torch.compile"}, "torch")
     options = argparse.Namespace(without=left, scale=1, verbose=False, compile_on_cpu=False, repeats=args.repeats)
     place = harness.Gpu(0)
     out = open(args.markdown, "w", encoding="utf-8") if args.markdown else sys.stdout
     print(f"{place.name}, kernelc {harness.kernelc.__version__}, PyTorch {torch.__version__}, seed {args.seed}\n\n"
           f"| part | product | kernelc µs | {peer} µs | {peer} / kernelc |\n|---|---|--:|--:|--:|", file=out)
     ratios, wrong = {}, 0
-    for part, product in draw_contractions(args.seed) if args.contractions else draw(args.seed):
+    for part, product in args.drawn(args.seed):
         rows, failures = harness.bench(product, place, options, None)[:2]
         us = {r["contender"]: r["median_us"] for r in rows}
         if "eager" in us:
@@ -75,10 +77,10 @@ def main():
         ratios.setdefault(part, []).append(us[peer] / us["kernelc"])
         print(f"| {part} | {product.name} | {us['kernelc']:.1f} | {us[peer]:.1f} | {ratios[part][-1]:.3f} |", file=out, flush=True)
         torch.cuda.empty_cache()
-    if args.contractions:
-        ratios = {"all": sum(ratios.values(), []), **ratios}
-    else:
+    if cublas:
         ratios["aligned and few rows"] = ratios.get("aligned", []) + ratios.get("few rows", [])
+    else:
+        ratios = {"all": sum(ratios.values(), []), **ratios}
     for part, r in ratios.items():
         mean = math.exp(sum(map(math.log, r)) / len(r))
         summary = (f"{part}: {len(r)} rows, geometric mean {mean:.3f}, least {min(r):.3f}, under 0.93 {sum(x < 0.93 for x in r)}, "

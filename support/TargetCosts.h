@@ -292,6 +292,41 @@ struct BlockCosts {
   double phases = 0.2;                  ///< of what the other units take, that blocks wait for between statements
 };
 
+/// Products on warpgroups whose sums leave the unit's accumulators, those of several slots together (WarpgroupPlan.cpp).
+struct LeavingCosts {
+  double slot = 0.1; ///< microseconds of a slot beside its products: tf32x3 and bf16x3 of 4096³ in 128, 160 and 176 columns, H100 and H200
+};
+
+/// Tiles that begin where vectors do, whatever the length of rows (RowForm.cpp; docs/lab/2026-11-26-odd-rows.md).
+struct AlignedRowCosts {
+  int64_t leastWarps = 4; ///< of a block that goes along one row, a vector in each lane: shorter rows share blocks
+  int64_t forShared = 3;  ///< tensors of rows for one that rows share: of that an element of each lane takes as many requests as a vector
+  int64_t spare = 4;      ///< one in so many points of tiles of pointwise statements may lie outside the row
+};
+
+/// Scatters whose points are sorted or added up in integers (te-sort-scatters, which is told no target and asks `kMeasuredCosts`). Times
+/// are nanoseconds, docs/lab/2026-11-26-scatters-4.md and -5.md.
+struct SortingCosts {
+  double launch = 3000, byte = 1.0 / 3000;
+  double atomic = 0.02; ///< of one of many
+  // By merging: 2^20 points in 2.6 ms.
+  int64_t chunk = 1024;      ///< points that are sorted by comparing all pairs,
+  double pairs = 0.1;        ///< which takes so long for each
+  int64_t fan = 32;          ///< runs that are merged at once, at most
+  double step = 0.0033;      ///< of a binary search
+  int launchesOfMerging = 7; ///< beside those that merge
+  // By counting.
+  int64_t block = 256;        ///< points that are ranked by comparing all pairs,
+  double pairsOfBlock = 0.05; ///< which takes so long for each: twice a quarter of a chunk's, since a digit is cut out
+  int64_t mostBits = 10;      ///< of a digit: a block has a count for each of its values
+  int launchesOfDigit = 5;    ///< zeros, counts, their sums, ranks, places
+  int64_t bytesOfPoint = 80;  ///< that these move for a point,
+  int64_t bytesOfCount = 16;  ///< and for a count
+  double timesAsFast = 2;     ///< the model has to say, since no card has timed it
+  int launchesOfWords = 3;    ///< of exact sums,
+  double mostBytes = 0x1p30;  ///< and of their words: a card has room for them beside what the program has
+};
+
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
 struct TargetCosts {
   PointwiseCosts pointwise;
@@ -312,6 +347,9 @@ struct TargetCosts {
   CopyCosts copies;
   ThreadCosts threads;
   BlockCosts blocks;
+  LeavingCosts leaving;
+  AlignedRowCosts alignedRows;
+  SortingCosts sorting;
 };
 
 } // namespace kernelc

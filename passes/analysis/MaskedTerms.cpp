@@ -57,6 +57,21 @@ std::optional<Mask> MaskFinder::matchBound(arith::CmpIOp compare) {
   return match(compare, /*masking=*/true, std::nullopt, bound);
 }
 
+SmallVector<Mask> MaskFinder::findAll(unsigned most, llvm::function_ref<bool(Mask &)> counts) {
+  SmallVector<Mask> masks;
+  unsigned tried = 0;
+  for (auto compare : body_.getOps<arith::CmpIOp>()) {
+    if (tried++ >= most)
+      break;
+    std::optional<Mask> m = match(compare);
+    if (!m)
+      m = matchBound(compare);
+    if (m && counts(*m))
+      masks.push_back(std::move(*m));
+  }
+  return masks;
+}
+
 ValueClasses MaskFinder::classifyTerm(arith::CmpIOp compare, bool masking) {
   return classifyBody(body_, compare, masking, /*realProducts=*/false).lookup(term_);
 }

@@ -35,6 +35,8 @@ public:
   std::optional<Mask> match(mlir::arith::CmpIOp compare);
   /// Comparisons of such forms with data that does not depend on reduced dims (`j < n[b]`).
   std::optional<Mask> matchBound(mlir::arith::CmpIOp compare);
+  /// Those among the first `most` comparisons of the body (each costs a walk over it) of which `counts` holds.
+  llvm::SmallVector<Mask> findAll(unsigned most, llvm::function_ref<bool(Mask &)> counts);
 
   /// result[p] + (a point of p is masked ? carrier(p) : 0), made at `b`: NaN where the program as written adds a NaN,
   /// otherwise the result. `sum` becomes the read of `result`.

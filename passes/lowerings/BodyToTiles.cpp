@@ -240,6 +240,17 @@ SmallVector<AffineExpr> BodyToTiles::inMemory(const LaunchContext &context, Valu
   return llvm::map_to_vector(own->second, [&](unsigned d) { return map.getResult(d); });
 }
 
+/// The launch indices beyond whose extents a tile of `shape` may ask, of which those in `unmasked` are left alone. `walked`: indices that
+/// may have no point at all in a block.
+static SmallVector<int64_t> maskOf(const LaunchContext &c, ArrayRef<int64_t> shape, const llvm::BitVector &walked,
+                                   const llvm::BitVector &unmasked) {
+  SmallVector<int64_t> mask;
+  for (unsigned d = 0; d < c.rank(); ++d)
+    if (c.needsMask(d, shape[d]) && (shape[d] > 1 || walked[d]) && !unmasked[d])
+      mask.push_back(d);
+  return mask;
+}
+
 Value BodyToTiles::load(te::ReadOp read) {
   if (Value here = c_.results.lookup(read.getTensor()))
     return here;
@@ -291,10 +302,7 @@ Value BodyToTiles::load(te::ReadOp read) {
   // Where the padding's own test keeps a factor's reads inside the tensor, a mask is left to do for sums only.
   auto reduce = dyn_cast<te::ReduceOp>(op_);
   bool keptInside = bounds == te::BoundsMode::Pad && reduce && te::findContraction(reduce);
-  SmallVector<int64_t> mask;
-  for (unsigned d = 0; d < rank; ++d)
-    if (c_.needsMask(d, shape[d]) && (shape[d] > 1 || walked[d]) && !(keptInside && c_.onGrid[d]))
-      mask.push_back(d);
+  SmallVector<int64_t> mask = maskOf(c_, shape, walked, keptInside ? c_.onGrid : llvm::BitVector(rank));
   SmallVector<AffineExpr> results;
   for (AffineExpr e : inMemory(c_, read.getTensor(), map))
     results.push_back(e.replaceDims(replacements));

@@ -5,6 +5,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/Hints.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "ir/tile/Marks.h"
@@ -111,8 +112,9 @@ std::vector<LaunchEmitter::Argument> LaunchEmitter::findArguments() {
   int64_t ownMemories = 0;
   for (int64_t ordinal : l_.ops)
     for (Value result : ops_[ordinal]->getResults())
-      if (te::isOwnMemory(l_, ops_, result)) {
-        SmallVector<unsigned> dims = ownMemoryDims(result);
+      if (te::isInBlock(result.getDefiningOp()) && !isStored(result)) { // for statements of the block alone (te-block-windows)
+        unsigned blocks = te::getBlockOf(result.getDefiningOp())[1], rank = cast<RankedTensorType>(result.getType()).getRank();
+        SmallVector<unsigned> dims = llvm::to_vector(llvm::seq(blocks, rank)); // all that are no numbers of blocks
         AffineMap shape = getTensorShape(result).getSubMap(dims);
         args.push_back({result, tile::kOwnMemory - ownMemories++, nameOf(result.getDefiningOp()), "", shape});
         c_.own[result] = std::move(dims);
@@ -196,7 +198,9 @@ void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
   for (const ScheduleFlag &f : kScheduleFlags)
     if (!isLeftOut(f, l_) && !f.inPlan)
       func_->setAttr(f.key, b_.getBoolAttr(l_.*f.field));
-  if (std::optional<RowForm> rows = findAlignedRows(l_, ops_, {plan_.sizeDiv, plan_.sizeMax}))
+  const Target *target = findTarget(plan_.target);
+  const AlignedRowCosts &costs = (target ? *target->costs : kMeasuredCosts).alignedRows;
+  if (std::optional<RowForm> rows = findAlignedRows(l_, ops_, {plan_.sizeDiv, plan_.sizeMax}, costs))
     tile::kRows.putOn(func_, {rows->form, unsigned(rows->index), rows->align});
   func_.setKernel(kernel_.getSymName());
   func_.setNumber(number);

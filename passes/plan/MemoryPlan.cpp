@@ -53,7 +53,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
       break;
   }
   if (contiguousCount == 1)
-    cutAlongRows(l, ops_, facts_);
+    cutAlongRows(l, ops_, facts_, costs_.alignedRows);
 }
 
 bool Scheduler::scheduleBehindFew(LaunchPlan &l) {

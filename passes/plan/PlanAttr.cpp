@@ -208,15 +208,6 @@ bool isStored(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
   });
 }
 
-bool isOwnMemory(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
-  return isInBlock(result.getDefiningOp()) && !isStored(l, ops, result);
-}
-
-SmallVector<unsigned> ownMemoryDims(Value result) {
-  unsigned rank = cast<RankedTensorType>(result.getType()).getRank();
-  return llvm::to_vector(llvm::seq(unsigned(getBlockOf(result.getDefiningOp())[1]), rank));
-}
-
 FailureOr<const Target *> getTarget(KernelOp kernel, StringRef name) {
   if (const Target *found = findTarget(absl::string_view(name.data(), name.size())))
     return found;

@@ -45,11 +45,6 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir
 /// Whether `result`, of a statement of `l`, lies in memory: it is returned, gone on from, or read by another launch.
 bool isStored(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);
 
-/// Whether `result`, of a statement of `l`, is what a block makes for its own statements to read at any of its points (te-block-windows).
-bool isOwnMemory(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);
-/// The dims of such a result that a block has: those that are no numbers of blocks.
-llvm::SmallVector<unsigned> ownMemoryDims(mlir::Value result);
-
 using tile::isLeftOut, tile::kScheduleFlags, tile::kScheduleNumbers, tile::ScheduleFlag, tile::ScheduleNumber;
 
 struct KernelPlan {

@@ -16,7 +16,7 @@ double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target 
   // Of 16 bits; the unit takes as many bytes of other types.
   double multiplied = results * kSlotRow / 2 * 100 / tile.percent / unit * p.oneByOne;
   double rows = tile.m + double(tile.n) / double(p.cluster) * kSlotRow / double(p.slotRow);
-  double one = double(p.slots) * std::max({multiplied, rows / costs.slotRows, costs.leastSlot}) +
+  double one = double(p.slots) * (std::max({multiplied, rows / costs.slotRows, costs.leastSlot}) + p.leaving) +
                results * (tile.teams > 1 ? costs.resultBehind : costs.result);
   // Rounds of the whole device, and the last one, of which memory brings less.
   Count tiles = Count(p.batch) * ceilDiv(ceilDiv(Count(p.m), tile.m), p.cluster) * p.cluster * ceilDiv(Count(p.n), tile.n);

@@ -18,6 +18,7 @@ struct TiledProduct {
   double oneByOne = 1;   ///< times as long as the unit takes with two products in flight
   int64_t slotRow = 128; ///< bytes of a row of slots along columns
   int64_t cluster = 1;   ///< blocks that share columns
+  double leaving = 0;    ///< microseconds of a slot until its products have left the unit's accumulators, and the next ones may start
 };
 
 /// Microseconds of all rounds of its tiles over the device, beside what all schedules have in common.

@@ -90,7 +90,7 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
   // Rows that vectors do not fit take an address for each element: a thread has half as many of them, in smaller blocks where
   // the cluster may have so many.
   const int64_t smallTile = costs_.rows.heldByElements;
-  bool byElements = s.byElements[row] && !findRowForm(l, ops_, facts_);
+  bool byElements = s.byElements[row] && !findRowForm(l, ops_, facts_, costs_.alignedRows);
   if (byElements && extentMax(l, row) <= smallTile * target_.cluster)
     *held = {int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(extentMax(l, row), smallTile)))), smallTile, held->threads};
   else if (byElements)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The shape of a rewrite of te that is weighed before it is carried out: `find` says whether there is one at a statement, and asks costs
-// about it; `sketch` says which statements will go and which will stand there, with the tensors that they take from memory and leave there;
+// The shape of a rewrite of te that is weighed before it is carried out: `find` says whether there is one at a statement; `sketch` says
+// which statements will go and which will stand there, with the tensors that they take from memory and leave there; `pays` weighs these;
 // `apply` carries it out. What was made is held against the sketch; a difference is an internal error. Sketch.h is the same for the
 // launches of a plan.
 #pragma once
@@ -64,15 +64,21 @@ mlir::LogicalResult verifyRewrite(KernelOp kernel, std::vector<StatementSketch> 
 ///   llvm::StringRef name() const;                           for messages
 ///   mlir::FailureOr<std::optional<Site>> find(Operation *); fails with a diagnostic
 ///   RewriteSketch sketch(const Site &) const;
+///   bool pays(const Site &, const RewriteSketch &) const;   where it need not be carried out
 ///   void apply(const Site &);
-/// Returns whether there was something.
+/// Returns whether there was something that paid. (What chooses among many ways to cut a statement, as te-split-reduce among parts, does so
+/// in `find`: a sketch of each is what it saves.)
 template <typename RewriteT> mlir::FailureOr<bool> rewriteAt(KernelOp kernel, mlir::Operation *statement, RewriteT &rewrite) {
   mlir::FailureOr<std::optional<typename RewriteT::Site>> site = rewrite.find(statement);
   if (mlir::failed(site))
     return mlir::failure();
   if (!*site)
     return false;
-  std::vector<StatementSketch> predicted = predictStatements(kernel, rewrite.sketch(**site));
+  RewriteSketch sketch = rewrite.sketch(**site);
+  if constexpr (requires { rewrite.pays(**site, sketch); })
+    if (!rewrite.pays(**site, sketch))
+      return false;
+  std::vector<StatementSketch> predicted = predictStatements(kernel, sketch);
   rewrite.apply(**site);
   if (mlir::failed(verifyRewrite(kernel, std::move(predicted), rewrite.name())))
     return mlir::failure();

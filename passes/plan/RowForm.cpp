@@ -14,10 +14,7 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-constexpr int64_t kVectorBytes = 16;   ///< of one access of a thread
-constexpr int64_t kLeastWarps = 4;     ///< of a block that goes along one row, a vector in each lane
-constexpr int64_t kAlikeForShared = 3; ///< tensors of rows for one that rows share
-constexpr int64_t kSpare = 4;          ///< one in so many points of tiles of pointwise statements may lie outside the row
+constexpr int64_t kVectorBytes = 16; ///< of one access of a thread
 
 /// What a statement of a launch reads from memory, or writes there.
 struct RowAccess {
@@ -90,10 +87,10 @@ int64_t pointsOf(AffineMap map) {
 }
 
 /// Whether few of the points that tiles cover lie outside the row that they cover.
-bool hasFewOutside(const LaunchPlan &l, const RowForm &rows, const SizeFacts &facts) {
+bool hasFewOutside(const LaunchPlan &l, const RowForm &rows, const SizeFacts &facts, const AlignedRowCosts &costs) {
   int64_t length = knownMax(l.extents.getResult(rows.index), facts);
   int64_t covered = int64_t(llvm::alignTo(uint64_t(length + rows.align - 1), uint64_t(l.tiles[rows.index])));
-  return (covered - length) * kSpare <= covered;
+  return (covered - length) * costs.spare <= covered;
 }
 
 /// Whether a statement goes with tiles that begin before the first point of index `index`.
@@ -116,7 +113,8 @@ bool goesBefore(const LaunchPlan &l, size_t n, int64_t index, ArrayRef<Operation
 }
 
 /// The form that most of what a launch reads and writes lies in; nothing where something large lies otherwise.
-std::optional<RowForm> commonForm(KernelOp kernel, const LaunchPlan &l, ArrayRef<RowAccess> all, const SizeFacts &facts) {
+std::optional<RowForm> commonForm(KernelOp kernel, const LaunchPlan &l, ArrayRef<RowAccess> all, const SizeFacts &facts,
+                                  const AlignedRowCosts &costs) {
   RowForm best;
   int64_t most = 0;
   for (const RowAccess &access : all) {
@@ -144,12 +142,12 @@ std::optional<RowForm> commonForm(KernelOp kernel, const LaunchPlan &l, ArrayRef
     }
   }
   // What rows share (a gain) is read element by element then, by lanes that lie a vector apart.
-  return best.align > 1 && shared.size() * kAlikeForShared <= alike.size() ? std::optional(best) : std::nullopt;
+  return best.align > 1 && int64_t(shared.size()) * costs.forShared <= int64_t(alike.size()) ? std::optional(best) : std::nullopt;
 }
 
 } // namespace
 
-std::optional<RowForm> findRowForm(const LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts) {
+std::optional<RowForm> findRowForm(const LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts, const AlignedRowCosts &costs) {
   if (l.ops.empty() || l.unit != Unit::Simt || !l.loops.empty() || findScannedIndex(l, ops))
     return std::nullopt;
   KernelOp kernel = getKernel(ops[l.ops.front()]);
@@ -157,12 +155,12 @@ std::optional<RowForm> findRowForm(const LaunchPlan &l, ArrayRef<Operation *> op
   for (size_t n = 0; n < l.ops.size(); ++n)
     if (!collectAccesses(l, n, ops, all))
       return std::nullopt;
-  std::optional<RowForm> rows = commonForm(kernel, l, all, facts);
+  std::optional<RowForm> rows = commonForm(kernel, l, all, facts, costs);
   if (!rows)
     return std::nullopt;
   AffineExpr extent = l.extents.getResult(rows->index);
   int64_t length = knownMax(extent, facts);
-  if (length <= kLeastWarps * 32 * rows->align || knownDivisor(extent, facts) % rows->align == 0)
+  if (length <= costs.leastWarps * 32 * rows->align || knownDivisor(extent, facts) % rows->align == 0)
     return std::nullopt;
   // A block, or a cluster, that holds a row has a power of two of points.
   bool onGrid = llvm::is_contained(l.grid, rows->index);
@@ -180,23 +178,24 @@ std::optional<RowForm> findRowForm(const LaunchPlan &l, ArrayRef<Operation *> op
   return rows;
 }
 
-void cutAlongRows(LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts) {
-  std::optional<RowForm> rows = findRowForm(l, ops, facts);
+void cutAlongRows(LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts, const AlignedRowCosts &costs) {
+  std::optional<RowForm> rows = findRowForm(l, ops, facts, costs);
   if (!rows)
     return;
   LaunchPlan cut = l;
   int64_t &tile = cut.tiles[rows->index], warp = 32 * rows->align;
   for (int64_t index : cut.grid)
     cut.tiles[index] = index == rows->index ? tile : 1;
-  while (tile > kLeastWarps * warp && !hasFewOutside(cut, *rows, facts))
+  while (tile > costs.leastWarps * warp && !hasFewOutside(cut, *rows, facts, costs))
     tile /= 2;
   cut.warps = std::clamp<int64_t>(tile / warp, 1, cut.warps);
-  if (hasFewOutside(cut, *rows, facts))
+  if (hasFewOutside(cut, *rows, facts, costs))
     l = cut;
 }
 
-std::optional<RowForm> findAlignedRows(const LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts) {
-  std::optional<RowForm> rows = findRowForm(l, ops, facts);
+std::optional<RowForm> findAlignedRows(const LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts,
+                                       const AlignedRowCosts &costs) {
+  std::optional<RowForm> rows = findRowForm(l, ops, facts, costs);
   if (!rows || l.producerWarps || l.stages > 1 || l.clamp || l.persistent || l.descending || l.beside || l.peel ||
       (l.cluster > 1 && l.clusterIndex != rows->index))
     return std::nullopt;
@@ -205,7 +204,7 @@ std::optional<RowForm> findAlignedRows(const LaunchPlan &l, ArrayRef<Operation *
       return std::nullopt;
   int64_t length = knownMax(l.extents.getResult(rows->index), facts), held = l.tiles[rows->index] * l.cluster;
   // What is held is held from the first vector on.
-  bool fits = llvm::is_contained(l.grid, rows->index) ? l.cluster == 1 && hasFewOutside(l, *rows, facts)
+  bool fits = llvm::is_contained(l.grid, rows->index) ? l.cluster == 1 && hasFewOutside(l, *rows, facts, costs)
                                                       : held < length || held >= length + rows->align - 1;
   return fits && l.tiles[rows->index] % rows->align == 0 ? rows : std::nullopt;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "passes/plan/PlanAttr.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -17,12 +18,14 @@ struct RowForm {
 /// The rows along which a launch, whatever its tiles, would read and write by vectors if tiles began where these do: rows of one form, most
 /// of which begin inside a vector. Nothing where some large access lies otherwise, where a statement is neither pointwise nor a plain
 /// reduction, and where rows have no room for tiles that begin before them. `ops`: the kernel's domain ops.
-std::optional<RowForm> findRowForm(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts);
+std::optional<RowForm> findRowForm(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts,
+                                   const AlignedRowCosts &costs);
 
 /// Gives a pointwise launch tiles of one such row each, few points of which lie outside it.
-void cutAlongRows(LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts);
+void cutAlongRows(LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts, const AlignedRowCosts &costs);
 
 /// The same of a launch with its tiles: where each block has one such row, or a part of one, its tiles begin where vectors do (te-to-tile).
-std::optional<RowForm> findAlignedRows(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts);
+std::optional<RowForm> findAlignedRows(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts,
+                                       const AlignedRowCosts &costs);
 
 } // namespace kernelc::te

@@ -101,7 +101,8 @@ double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile,
   Count blocks = ceilDiv(ceilDiv(Count(w.m), tile.m), cluster) * cluster * ceilDiv(Count(w.n), tile.n);
   if (w.loadBound) // as many rounds, of what half of a cluster of two loads
     return double(ceilDiv(w.batch * blocks, target_.smCount)) * (tile.m + tile.n / 2.0);
-  return timeOfTiles({w.batch, w.m, w.n, w.slots, w.operands, inFlight, w.rowBytes(tile), cluster}, tile, target_);
+  const double leaving = w.inChunks ? costs_.leaving.slot : 0;
+  return timeOfTiles({w.batch, w.m, w.n, w.slots, w.operands, inFlight, w.rowBytes(tile), cluster, leaving}, tile, target_);
 }
 
 bool Scheduler::isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile) {

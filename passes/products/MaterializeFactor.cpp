@@ -93,7 +93,7 @@ ComputeOp makeCopy(const Repacking &of, ReduceOp reduce, const ComputedFactor &f
   std::string name = "operand";
   for (Operation *op : f.slice)
     if (auto read = dyn_cast<ReadOp>(op)) {
-      name = of.nameOf(read.getTensor());
+      name = nameOfOperand(read.getTensor());
       break;
     }
   OpBuilder b(reduce);
@@ -174,24 +174,25 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
   Type unitType = operandType(c, factor, Unit::Wgmma, of.target);
   if (!of.target.wgmma || !unitType || c.isAMasked() || c.isBMasked())
     return std::nullopt;
-  std::optional<double> work = of.workOf(reduce, c);
   ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned};
   f.isFree = isLeftByProducts(reduce, factor);
   f.isStored = isStored(factor, unitType);
-  if ((!work && !f.isFree) || (f.isStored && !walksBackwards(reduce, factor)))
-    return std::nullopt;
+  if ((!of.workOf(reduce, c) && !f.isFree) || (f.isStored && !walksBackwards(reduce, factor)))
+    return std::nullopt; // (of unknown work nobody says whether it pays)
   f.dims = dimsOf(reduce, c, factor, outer);
   f.forms = llvm::map_to_vector(f.dims, [&](unsigned d) { return indexFormOf(reduce, factor, d); });
-  double copied = 1;
-  for (const IndexForm &taken : f.forms)
-    copied *= double(knownMax(taken.extent, of.facts));
-  if (!f.isFree && !of.policy.copies.isMet(*work, copied))
-    return std::nullopt;
   auto round = factor.getDefiningOp<RoundOp>();
   f.value = round ? round.getInput() : isa<FloatTF32Type>(unitType) ? factor : stripWidening(factor);
   if (!findSlice(reduce, f.value, f.forms, f.slice))
     return std::nullopt;
   return f;
+}
+
+bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &found) {
+  double copied = 1;
+  for (const IndexForm &taken : found.forms)
+    copied *= double(knownMax(taken.extent, of.facts));
+  return found.isFree || of.policy.copies.isMet(work, copied);
 }
 
 void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {

@@ -21,10 +21,13 @@ struct ComputedFactor {
   llvm::SetVector<mlir::Operation *> slice; ///< what leads to the value, in the reduction's body
 };
 
-/// `factor`, of `reduce`, if it is made of more than an element of memory, nothing stands in the way, and the policy lets a pass over it
-/// pay. `outer`: the product's rows or columns that the factor has.
+/// `factor`, of `reduce`, if it is made of more than an element of memory, and nothing stands in the way. `outer`: the product's rows or
+/// columns that the factor has.
 std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp reduce, const Contraction &c, mlir::Value factor,
                                                  llvm::ArrayRef<unsigned> outer, bool isUnsigned);
+
+/// Whether the policy lets a pass over it pay, before a product of so much `work`. (The points of the copy's rows, without what is padded.)
+bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &found);
 
 /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
 void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);

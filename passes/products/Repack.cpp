@@ -47,6 +47,9 @@ public:
     sketchMaterialize(s, of_, site.reduce, site.found);
     return s;
   }
+  bool pays(const Site &site, const RewriteSketch &) const {
+    return paysMaterialized(of_, of_.workOf(site.reduce, c_).value_or(0), site.found);
+  }
   void apply(const Site &site) { materialize(of_, site.reduce, site.found); }
 
 private:
@@ -223,14 +226,14 @@ void FactorCopier::apply(const Site &site) {
   if (!copy) {
     copy = makeCopy(tensor, last);
     if (last + 1 == rank)
-      emitRemark(reduce.getLoc()) << "the rows of '" << of_.nameOf(tensor) << "' are not known to be multiples of " << kRowBytes
+      emitRemark(reduce.getLoc()) << "the rows of '" << nameOfOperand(tensor) << "' are not known to be multiples of " << kRowBytes
                                   << " bytes: it is copied into an aligned workspace first";
     else if (layout_.isOnCores(*c_))
-      emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor)
+      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor)
                                   << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
                                   << "of columns: it is transposed into a workspace first";
     else
-      emitRemark(reduce.getLoc()) << "'" << of_.nameOf(tensor) << "' is not contiguous along the summed index that its rows of "
+      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor) << "' is not contiguous along the summed index that its rows of "
                                   << read.getResult().getType() << " should run along: it is transposed into a workspace first";
   }
   SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
@@ -273,7 +276,7 @@ Value FactorCopier::makeCopy(Value tensor, unsigned last) {
   SmallVector<StringRef> indices(names.begin(), names.end());
   auto result = RankedTensorType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic), type.getElementType());
   auto copy = ComputeOp::create(b, loc, result, b.getStrArrayAttr(indices), extentsOf(tensor, last), IntegerSetAttr(), Value(),
-                                AffineMapAttr(), AffineMapAttr(), b.getStringAttr(of_.nameOf(tensor) + "_rows"), false);
+                                AffineMapAttr(), AffineMapAttr(), b.getStringAttr(nameOfOperand(tensor) + "_rows"), false);
   Block &body = copy.getBody().emplaceBlock();
   for (int64_t d = 0; d < rank; ++d)
     body.addArgument(b.getIndexType(), loc);

@@ -29,9 +29,9 @@ double Repacking::elementsOf(Value tensor) const {
 
 AffineExpr Repacking::roundUp(AffineExpr e, int64_t unit) const { return knownDivisor(e, facts) % unit == 0 ? e : e.ceilDiv(unit) * unit; }
 
-std::string Repacking::nameOf(Value tensor) const {
+std::string nameOfOperand(Value tensor) {
   if (auto arg = dyn_cast<BlockArgument>(tensor))
-    return cast<StringAttr>(KernelOp(kernel).getArgNames()[arg.getArgNumber()]).str();
+    return cast<StringAttr>(cast<KernelOp>(arg.getOwner()->getParentOp()).getArgNames()[arg.getArgNumber()]).str();
   auto name = tensor.getDefiningOp()->getAttrOfType<StringAttr>("name");
   return name ? name.str() : "operand";
 }

@@ -24,8 +24,9 @@ public:
   double elementsOf(mlir::Value tensor) const;
   /// `e` as it is where it is known to be a multiple of `unit`.
   mlir::AffineExpr roundUp(mlir::AffineExpr e, int64_t unit) const;
-  /// Of a parameter or of what a statement makes; "operand" where nobody has named it.
-  std::string nameOf(mlir::Value tensor) const;
 };
+
+/// Of a parameter or of what a statement makes; "operand" where nobody has named it.
+std::string nameOfOperand(mlir::Value tensor);
 
 } // namespace kernelc::te

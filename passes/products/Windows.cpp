@@ -14,6 +14,7 @@
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Rewrite.h"
+#include "passes/products/Repacking.h"
 #include "support/Saturating.h"
 #include "support/Target.h"
 #include "support/TargetCosts.h"
@@ -49,8 +50,7 @@ struct Windows {
 
 class Merger {
 public:
-  Merger(KernelOp kernel, const CopyPolicy &policy)
-      : kernel_(kernel), target_(*policy.target), least_(policy.copies), facts_(policy.facts()) {}
+  explicit Merger(const CopyPolicy &policy) : target_(*policy.target), least_(policy.copies), facts_(policy.facts()) {}
 
   struct Site {
     ReduceOp reduce;
@@ -66,9 +66,11 @@ public:
     std::optional<Windows> w = findWindows(reduce, *c, c->a, c->b);
     if (!w)
       w = findWindows(reduce, *c, c->b, c->a);
-    return w && isWorthCopies(reduce, *w) ? std::optional(Site{reduce, *w}) : std::nullopt;
+    return w ? std::optional(Site{reduce, *w}) : std::nullopt;
   }
   RewriteSketch sketch(const Site &site) const;
+  /// Whether the product is long enough for a pass over the windows' tensor before it.
+  bool pays(const Site &site, const RewriteSketch &sketch) const;
   void apply(const Site &site);
 
 private:
@@ -81,7 +83,6 @@ private:
   std::optional<Windows> findWindows(ReduceOp reduce, const Contraction &c, Value xFactor, Value fFactor);
   static bool findTaps(ReduceOp reduce, const Contraction &c, Windows &w);
   static void findChannels(const Contraction &c, Windows &w);
-  bool isWorthCopies(ReduceOp reduce, const Windows &w);
   Copy copyOfWindows(ReduceOp reduce, const Windows &w) const;
   Copy copyOfTaps(ReduceOp reduce, const Windows &w) const;
   SmallVector<AffineExpr> shapeOf(const Copy &copy, ReadOp read) const;
@@ -89,16 +90,10 @@ private:
   static SmallVector<AffineExpr> extentsOf(ReduceOp reduce, const Windows &w);
 
   static AffineExpr extentOf(ReduceOp reduce, unsigned d) { return reduce.getExtents().getResult(d); }
+  /// How many points there are at most; nothing where their number is not bounded.
+  std::optional<double> pointsOf(AffineMap extents) const;
   /// The least and the greatest value of a subscript.
   static std::pair<AffineExpr, AffineExpr> rangeOf(ReduceOp reduce, const LinearRead &read, unsigned subscript);
-  std::string nameOf(Value tensor) {
-    if (auto arg = dyn_cast<BlockArgument>(tensor))
-      return cast<StringAttr>(kernel_.getArgNames()[arg.getArgNumber()]).str();
-    auto name = tensor.getDefiningOp()->getAttrOfType<StringAttr>("name");
-    return name ? name.str() : "operand";
-  }
-
-  KernelOp kernel_;
   const Target &target_;
   LeastWork least_;
   SizeFacts facts_;
@@ -186,24 +181,21 @@ void Merger::findChannels(const Contraction &c, Windows &w) {
   }
 }
 
-bool Merger::isWorthCopies(ReduceOp reduce, const Windows &w) {
-  double work = 1, copied = double(w.padded);
-  for (unsigned d = 0; d < reduce.getNumDims(); ++d) {
-    int64_t m = knownMax(extentOf(reduce, d), facts_);
-    if (m < 0)
-      return false;
-    work *= double(m);
+bool Merger::pays(const Site &site, const RewriteSketch &sketch) const {
+  // (Of the two copies the windows' alone: taps are few.)
+  std::optional<double> work = pointsOf(ReduceOp(site.reduce).getExtents()), copied = pointsOf(sketch.made().front().extents);
+  return work && copied && least_.isMet(*work, *copied);
+}
+
+std::optional<double> Merger::pointsOf(AffineMap extents) const {
+  double points = 1;
+  for (AffineExpr e : extents.getResults()) {
+    int64_t most = knownMax(e, facts_);
+    if (most < 0)
+      return std::nullopt;
+    points *= double(most);
   }
-  for (unsigned r = 0; r < w.x.coefficients.size(); ++r) {
-    if (w.channels && r == w.channelSubscript)
-      continue;
-    auto [low, high] = rangeOf(reduce, w.x, r);
-    int64_t m = knownMax(simplifyAffineExpr(high - low + 1, 0, reduce.getExtents().getNumSymbols()), facts_);
-    if (m < 0)
-      return false;
-    copied *= double(m);
-  }
-  return least_.isMet(work, copied);
+  return points;
 }
 
 /// x[.., a * q + b * s + rest, .., c]  as  P[.., (a * q + s') * padded + c], zero where x or c has nothing
@@ -301,7 +293,7 @@ ComputeOp Merger::makeCopy(ReduceOp reduce, ReadOp read, const Copy &how, const 
   for (size_t d = 0; d < extents.size(); ++d)
     names.push_back(d + 1 < extents.size() ? "d" + std::to_string(d) : "run");
   SmallVector<StringRef> indices(names.begin(), names.end());
-  std::string name = nameOf(read.getTensor()) + (isTaps ? "_taps" : "_runs");
+  std::string name = nameOfOperand(read.getTensor()) + (isTaps ? "_taps" : "_runs");
   auto type = RankedTensorType::get(SmallVector<int64_t>(extents.size(), ShapedType::kDynamic), element);
   auto copy = ComputeOp::create(b, loc, type, b.getStrArrayAttr(indices), mapOf(0, extents), IntegerSetAttr(), Value(), AffineMapAttr(),
                                 AffineMapAttr::get(mapOf(0, shape)), b.getStringAttr(name), false);
@@ -415,7 +407,7 @@ void Merger::apply(const Site &site) {
     else
       b.clone(op, mapping);
   }
-  emitRemark(loc) << "rows of '" << nameOf(ReadOp(w.x.read).getTensor()) << "' along a summed index are shorter than "
+  emitRemark(loc) << "rows of '" << nameOfOperand(ReadOp(w.x.read).getTensor()) << "' along a summed index are shorter than "
                   << target_.costs->copies.longRowBytes << " bytes: it is copied, padded, so that windows along "
                   << llvm::join(merged, " and ") << " are rows of tensor copies";
   reduce.getResult().replaceAllUsesWith(made.getResult());
@@ -429,7 +421,7 @@ struct TeWindowsPass : impl::TeWindowsBase<TeWindowsPass> {
         getCopyPolicy(getOperation(), target, llvm::to_vector_of<int64_t>(sizeDiv), llvm::to_vector_of<int64_t>(sizeMax), work, reuse);
     if (failed(policy))
       return signalPassFailure();
-    if (*policy && failed(rewriteEach(getOperation(), Merger(getOperation(), **policy))))
+    if (*policy && failed(rewriteEach(getOperation(), Merger(**policy))))
       signalPassFailure();
   }
 };

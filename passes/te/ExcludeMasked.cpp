@@ -61,17 +61,9 @@ private:
 
   void exclude() {
     MaskFinder finder(copy_, copy_.getBlock());
-    SmallVector<Mask> masks;
-    unsigned tried = 0;
-    for (auto compare : copy_.getBlock().getOps<arith::CmpIOp>()) {
-      if (tried++ >= kMostComparisons)
-        break;
-      std::optional<Mask> m = finder.match(compare);
-      if (!m)
-        m = finder.matchBound(compare);
-      if (m && !isKnown(*m) && (!m->bound || isOfSumOrBatch(*m->bound)) && finder.classifyTerm(m->compare, m->masking) != kZero)
-        masks.push_back(std::move(*m));
-    }
+    SmallVector<Mask> masks = finder.findAll(kMostComparisons, [&](Mask &m) {
+      return !isKnown(m) && (!m.bound || isOfSumOrBatch(*m.bound)) && finder.classifyTerm(m.compare, m.masking) != kZero;
+    });
     if (masks.empty())
       return;
     rewriter_.setInsertionPointAfter(op_);

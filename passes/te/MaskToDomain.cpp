@@ -50,19 +50,9 @@ void decideByDomain(ReduceOp op) {
 
 void moveMasks(ReduceOp op) {
   decideByDomain(op);
-  constexpr unsigned kMostComparisons = 64; // each costs a walk over the body
+  constexpr unsigned kMostComparisons = 64;
   MaskFinder finder(op, op.getBlock());
-  SmallVector<Mask> masks;
-  unsigned tried = 0;
-  for (auto compare : op.getBlock().getOps<arith::CmpIOp>()) {
-    if (tried++ >= kMostComparisons)
-      break;
-    std::optional<Mask> m = finder.match(compare);
-    if (!m)
-      m = finder.matchBound(compare);
-    if (m)
-      masks.push_back(std::move(*m));
-  }
+  SmallVector<Mask> masks = finder.findAll(kMostComparisons, [](Mask &) { return true; });
   if (masks.empty())
     return;
   OpBuilder b(op->getContext());

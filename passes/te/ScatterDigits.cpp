@@ -10,26 +10,20 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-constexpr int64_t kBlock = 256;        ///< points that are ranked by comparing all pairs
-constexpr int64_t kMostBits = 10;      ///< of a digit: a block has a count for each of its values
-constexpr int kLaunchesOfDigit = 5;    ///< zeros, counts, their sums, ranks, places
-constexpr int64_t kBytesOfPoint = 80;  ///< that these move for a point,
-constexpr int64_t kBytesOfCount = 16;  ///< and for a count
-constexpr double kAtomic = 0.02;       ///< nanoseconds of a count
-constexpr double kPairsOfBlock = 0.05; ///< nanoseconds for a point: twice a quarter of what pairs of 1024 take, since a digit is cut out
-constexpr double kTimesAsFast = 2;     ///< the model has to say, since no card has timed it
 constexpr int64_t kMostCounted = 1u << 31; ///< points: counts are words of 32 bits
 
 int64_t digitBits(int64_t points, int64_t rows) {
   if (points < 0 || points >= kMostCounted)
     return 0;
+  const SortingCosts &costs = sortingCosts();
   const int64_t all = rows < 0 ? 63 - kPointBits : int64_t(llvm::Log2_64_Ceil(uint64_t(rows) + 1)); // of a row, and of none
   int64_t best = 0;
-  double least = costOfMerges(points).time / kTimesAsFast;
-  for (int64_t bits = 1; bits <= std::min(all, kMostBits); ++bits) {
-    double counts = double(llvm::divideCeil(points, kBlock)) * double(int64_t(1) << bits);
-    double pass =
-        kLaunchesOfDigit * kLaunch + double(points) * (kAtomic + kPairsOfBlock + kBytesOfPoint * kBytes) + counts * kBytesOfCount * kBytes;
+  double least = costOfMerges(points).time / costs.timesAsFast;
+  for (int64_t bits = 1; bits <= std::min(all, costs.mostBits); ++bits) {
+    double counts = double(llvm::divideCeil(points, costs.block)) * double(int64_t(1) << bits);
+    double pass = costs.launchesOfDigit * costs.launch +
+                  double(points) * (costs.atomic + costs.pairsOfBlock + double(costs.bytesOfPoint) * costs.byte) +
+                  counts * double(costs.bytesOfCount) * costs.byte;
     if (double time = double(llvm::divideCeil(all, bits)) * pass; time < least) {
       least = time;
       best = bits;
@@ -59,7 +53,8 @@ Value ScatterSorter::countDigits(Value digits, int64_t bits) {
                         over(points_), IntegerSetAttr(), zeros.getResult(), over(counts), named("_counts"), false, false);
   fill(sum.getBody(), 1, [&](ValueRange at) {
     Value digit = toIndex(read(digits, at));
-    YieldOp::create(b, loc(), ValueRange{word(1), value(dim(0) * blocks() + dim(1).floorDiv(kBlock), {digit, at[0]})}, Value());
+    YieldOp::create(b, loc(), ValueRange{word(1), value(dim(0) * blocks() + dim(1).floorDiv(sortingCosts().block), {digit, at[0]})},
+                    Value());
   });
   return sum.getResult();
 }
@@ -77,13 +72,14 @@ Value ScatterSorter::startDigits(Value counts, int64_t bits) {
 
 Value ScatterSorter::sortByDigit(Value keys, int64_t shift, int64_t bits) {
   Value digits = makeDigits(keys, shift, bits), starts = startDigits(countDigits(digits, bits), bits);
-  AffineExpr first = dim(0) * kBlock + dim(1), before = dim(1) - dim(2) - 1;
-  Value rank = makeSum("_ranks", {blocks(), number(kBlock), number(kBlock)}, 2, b.getI32Type(), {points_ - 1 - first, before},
+  const int64_t block = sortingCosts().block;
+  AffineExpr first = dim(0) * block + dim(1), before = dim(1) - dim(2) - 1;
+  Value rank = makeSum("_ranks", {blocks(), number(block), number(block)}, 2, b.getI32Type(), {points_ - 1 - first, before},
                        [&](ValueRange at) -> SmallVector<Value> {
                          Value own = read(digits, {at[0], at[1]}, first), other = read(digits, {at[0], at[2]}, first);
                          return {arith::ExtUIOp::create(b, loc(), b.getI32Type(), compare(arith::CmpIPredicate::eq, own, other))};
                        });
-  return makePermuted("_sorted", {blocks(), number(kBlock)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
+  return makePermuted("_sorted", {blocks(), number(block)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
     Value start = read(starts, {toIndex(read(digits, at, first)), at[0]}, dim(0) * blocks() + dim(1));
     return {read(keys, at, first), arith::AddIOp::create(b, loc(), toIndex(start), toIndex(read(rank, at)))};
   });
@@ -96,6 +92,6 @@ Value ScatterSorter::sortByDigits(Value keys, int64_t bits) {
   return keys;
 }
 
-AffineExpr ScatterSorter::blocks() { return points_.ceilDiv(kBlock); }
+AffineExpr ScatterSorter::blocks() { return points_.ceilDiv(sortingCosts().block); }
 
 } // namespace kernelc::te

@@ -15,10 +15,6 @@ constexpr int64_t kMantissa = 24, kPlaces = 254, kLeastExponent = -149, kF64Bias
 constexpr int64_t kSpecials = 3; ///< words that count infinities, negative ones, and what is no number
 constexpr int64_t kMostWidth = 32;
 
-constexpr double kAtomic = 0.02; ///< nanoseconds (docs/lab/2026-11-26-scatters-4.md)
-constexpr int kLaunchesOfWords = 3;
-constexpr double kMostBytes = 0x1p30; ///< of words: a card has room for them beside what the program has
-
 /// Places of a word: 62 bits hold as many mantissas as there are points.
 static int64_t widthOf(int64_t points) {
   return std::min(kMostWidth, 63 - kMantissa - int64_t(llvm::Log2_64_Ceil(uint64_t(std::max<int64_t>(points, 1)) + 1)));
@@ -39,7 +35,9 @@ bool ScatterSorter::paysExactly() {
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
   double bytes = results * double(wordsOf(widthOf(points))) * sizeof(int64_t);
-  return bytes <= kMostBytes && values * kAtomic + 2 * bytes * kBytes + kLaunchesOfWords * kLaunch < costOfMerges(points).time;
+  const SortingCosts &costs = sortingCosts();
+  return bytes <= costs.mostBytes &&
+         values * costs.atomic + 2 * bytes * costs.byte + costs.launchesOfWords * costs.launch < costOfMerges(points).time;
 }
 
 std::pair<Value, Value> ScatterSorter::wordOf(Value v, int64_t width) {

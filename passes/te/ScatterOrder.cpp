@@ -9,21 +9,14 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-constexpr int64_t kChunk = 1024; ///< points that are sorted by comparing all pairs
-constexpr int64_t kFan = 32;     ///< runs that are merged at once, at most
-
-// A step of a search for each point, all pairs of a chunk, both in nanoseconds, and the launches beside merges: of 2.6 ms for 2^20
-// points in merges of 32 runs (H200, docs/lab/2026-11-26-scatters-4.md).
-constexpr double kStep = 0.0033, kPairs = 0.1;
-constexpr int kOtherLaunches = 7;
-
 SortCost costOfMerges(int64_t points) {
-  SortCost best{kFan, 0};
-  for (int64_t fan = kFan; fan > 1; fan /= 2) {
-    double time = kOtherLaunches * kLaunch + double(points) * kPairs;
-    for (int64_t length = kChunk; length < points; length *= fan)
-      time += 2 * kLaunch +
-              double(points) * double(std::min(fan, int64_t(llvm::divideCeil(points, length)))) * double(llvm::Log2_64(length)) * kStep;
+  const SortingCosts &costs = sortingCosts();
+  SortCost best{costs.fan, 0};
+  for (int64_t fan = costs.fan; fan > 1; fan /= 2) {
+    double time = costs.launchesOfMerging * costs.launch + double(points) * costs.pairs;
+    for (int64_t length = costs.chunk; length < points; length *= fan)
+      time += 2 * costs.launch + double(points) * double(std::min(fan, int64_t(llvm::divideCeil(points, length)))) *
+                                     double(llvm::Log2_64(length)) * costs.step;
     if (best.time == 0 || time < best.time)
       best = {fan, time};
   }
@@ -61,15 +54,16 @@ Value ScatterSorter::makeKeys() {
 }
 
 Value ScatterSorter::sortChunks(Value keys) {
-  AffineExpr chunks = points_.ceilDiv(kChunk), first = dim(0) * kChunk + dim(1), second = dim(0) * kChunk + dim(2);
-  Value rank = makeSum("_ranks", {chunks, number(kChunk), number(kChunk)}, 2, b.getI64Type(), {points_ - 1 - first, points_ - 1 - second},
+  const int64_t chunk = sortingCosts().chunk;
+  AffineExpr chunks = points_.ceilDiv(chunk), first = dim(0) * chunk + dim(1), second = dim(0) * chunk + dim(2);
+  Value rank = makeSum("_ranks", {chunks, number(chunk), number(chunk)}, 2, b.getI64Type(), {points_ - 1 - first, points_ - 1 - second},
                        [&](ValueRange at) -> SmallVector<Value> {
-                         Value own = read(keys, {at[0], at[1]}, first), other = read(keys, {at[0], at[2]}, dim(0) * kChunk + dim(1));
+                         Value own = read(keys, {at[0], at[1]}, first), other = read(keys, {at[0], at[2]}, dim(0) * chunk + dim(1));
                          Value below = compare(arith::CmpIPredicate::slt, other, own);
                          return {arith::ExtUIOp::create(b, loc(), b.getI64Type(), below)};
                        });
-  return makePermuted("_runs", {chunks, number(kChunk)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
-    Value place = arith::AddIOp::create(b, loc(), value(dim(0) * kChunk, at), toIndex(read(rank, at)));
+  return makePermuted("_runs", {chunks, number(chunk)}, {points_ - 1 - first}, [&](ValueRange at) -> SmallVector<Value> {
+    Value place = arith::AddIOp::create(b, loc(), value(dim(0) * chunk, at), toIndex(read(rank, at)));
     return {read(keys, at, first), place};
   });
 }
@@ -123,8 +117,8 @@ Value ScatterSorter::sortKeys() {
     return sortByDigits(makeKeys(), bits);
   Value sorted = sortChunks(makeKeys());
   int64_t most = points < 0 ? int64_t(1) << kPointBits : points;
-  int64_t fan = points < 0 ? kFan : costOfMerges(points).fan;
-  for (int64_t length = kChunk; length < most; length *= fan)
+  int64_t fan = points < 0 ? sortingCosts().fan : costOfMerges(points).fan;
+  for (int64_t length = sortingCosts().chunk; length < most; length *= fan)
     sorted = mergeRuns(sorted, length, fan);
   return sorted;
 }

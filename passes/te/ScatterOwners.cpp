@@ -15,83 +15,132 @@ bool ScatterSorter::hasFewRows() {
   return rows >= 0 && rows <= kFewRows;
 }
 
-bool ScatterSorter::findOwners() {
-  unsigned rank = carriedDim_.size(), dims = carriedBy_.size();
-  auto own = [&](unsigned d) { return dim(rank + d); };
-  SmallVector<AffineExpr> solved(dims);
-  Count steps = 1; // of so many points that a row asks one reaches it: residue classes are walked alone
-  SmallVector<std::pair<AffineExpr, bool>> reaches;
-  // Forms in the space of both, in which what is solved has been replaced.
-  auto replaced = [&](AffineExpr e) {
-    SmallVector<AffineExpr> by;
-    for (unsigned d = 0; d < dims; ++d)
-      by.push_back(solved[d] ? solved[d] : carriedBy_[d] >= 0 ? dim(carriedBy_[d]) : own(d));
-    return simplifyAffineExpr(e.replaceDims(by), rank + dims, symbols_);
-  };
-  for (auto [r, s] : llvm::enumerate(op_.getSubscripts())) {
-    if (carriedDim_[r] >= 0)
-      continue;
+namespace {
+
+/// Which points reach a row, by the subscripts that indices alone say. Forms stand in the space of both: the result's dims, then those of
+/// the scatter's domain.
+class OwnerSearch {
+public:
+  OwnerSearch(ScatterOp op, ArrayRef<int64_t> carriedBy, const SizeFacts &facts, unsigned symbols)
+      : op_(op), carriedBy_(carriedBy), facts_(facts), rank_(op.getShape().getNumResults()), symbols_(symbols), solved_(carriedBy.size()) {}
+
+  /// Takes in that subscript `s` is dim `r` of the result; false where more than indices say what it is.
+  bool takeIn(unsigned r, Value s) {
     SmallVector<Value> leaves = llvm::to_vector_of<Value>(op_.getBlock().getArguments());
     AffineExpr form = affineOf(s, leaves);
-    if (leaves.size() > dims)
+    if (leaves.size() > carriedBy_.size())
       return false;
     form = replaced(form);
-    // The one that leaves least to be asked: each other one multiplies the points, and a factor picks one of so many of them.
-    int64_t found = -1, factor = 0;
+    AffineExpr left = getAffineDimExpr(r, op_.getContext()) - form;
+    auto [found, factor] = chooseSolved(form);
+    if (found < 0)
+      reaches_.push_back({simplify(left), true});
+    else
+      solve(unsigned(found), factor, left);
+    return true;
+  }
+  /// Takes in that the scatter's condition holds.
+  void takeInCondition() {
+    if (std::optional<IntegerSet> set = op_.getCondition())
+      for (unsigned i = 0; i < set->getNumConstraints(); ++i)
+        reaches_.push_back({replaced(set->getConstraint(i)), set->isEq(i)});
+  }
+
+  bool isAsked(unsigned d) const { return carriedBy_[d] < 0 && !solved_[d]; }
+  /// How many points a row asks; nothing where subscripts leave no index to ask, or solve none.
+  std::optional<AffineExpr> asked() {
+    auto dims = llvm::seq<unsigned>(0, carriedBy_.size());
+    if (llvm::none_of(dims, [&](unsigned d) { return isAsked(d); }) || llvm::none_of(solved_, [](AffineExpr e) { return bool(e); }))
+      return std::nullopt;
+    AffineExpr points = getAffineConstantExpr(1, op_.getContext());
+    for (unsigned d : dims)
+      if (isAsked(d))
+        points = points * op_.getExtents().getResult(d);
+    return points;
+  }
+  /// Of so many points that a row asks one reaches it: residue classes are walked alone.
+  Count steps() const { return steps_; }
+  SmallVector<AffineExpr> takeSolved() { return std::move(solved_); }
+  SmallVector<std::pair<AffineExpr, bool>> takeReaches() { return std::move(reaches_); }
+
+private:
+  AffineExpr own(unsigned d) { return getAffineDimExpr(rank_ + d, op_.getContext()); }
+  AffineExpr simplify(AffineExpr e) { return simplifyAffineExpr(e, rank_ + carriedBy_.size(), symbols_); }
+  /// A form over the domain, in the space of both, with what is solved in place of it.
+  AffineExpr replaced(AffineExpr e) {
+    SmallVector<AffineExpr> by;
+    for (unsigned d = 0; d < carriedBy_.size(); ++d)
+      by.push_back(solved_[d] ? solved_[d] : carriedBy_[d] >= 0 ? getAffineDimExpr(carriedBy_[d], op_.getContext()) : own(d));
+    return simplify(e.replaceDims(by));
+  }
+  /// The index, and its factor in `form`, that leaves least to be asked: each other one multiplies the points, and a factor picks one of
+  /// so many of them. -1: there is none.
+  std::pair<int64_t, int64_t> chooseSolved(AffineExpr form) {
+    std::pair<int64_t, int64_t> found{-1, 0};
     Count most = 0;
-    for (unsigned d = 0; d < dims; ++d) {
-      std::optional<int64_t> c = carriedBy_[d] < 0 && !solved[d] ? linearCoefficient(form, rank + d) : std::nullopt;
+    for (unsigned d = 0; d < carriedBy_.size(); ++d) {
+      std::optional<int64_t> c = isAsked(d) ? linearCoefficient(form, rank_ + d) : std::nullopt;
       if (!c || *c == 0)
         continue;
       int64_t length = knownMax(op_.getExtents().getResult(d), facts_);
       Count saved = length < 0 ? Count(Count::kMost) : Count(length) * std::abs(*c);
-      if (found < 0 || saved > most)
-        found = d, factor = *c, most = saved;
+      if (found.first < 0 || saved > most) {
+        found = {d, *c};
+        most = saved;
+      }
     }
-    AffineExpr left = dim(r) - form;
-    if (found < 0) {
-      reaches.push_back({simplifyAffineExpr(left, rank + dims, symbols_), true});
-      continue;
-    }
-    // left + factor * own == factor * own, which is in 0:extent by steps of the factor.
-    AffineExpr scaled = simplifyAffineExpr((left + own(found) * factor) * (factor < 0 ? -1 : 1), rank + dims, symbols_);
-    int64_t step = std::abs(factor);
-    steps *= step;
-    reaches.push_back({scaled, false});
-    reaches.push_back({(op_.getExtents().getResult(found) - 1) * step - scaled, false});
-    if (step > 1)
-      reaches.push_back({scaled % step, true});
-    solved[found] = simplifyAffineExpr(scaled.floorDiv(step), rank + dims, symbols_);
-    for (AffineExpr &e : solved) // those before may speak of it
-      if (e)
-        e = simplifyAffineExpr(e.replace(own(found), solved[found]), rank + dims, symbols_);
-    for (auto &[e, isEquality] : reaches)
-      e = simplifyAffineExpr(e.replace(own(found), solved[found]), rank + dims, symbols_);
+    return found;
   }
-  AffineExpr asked = number(1);
-  bool asksSome = false;
-  for (unsigned d = 0; d < dims; ++d)
-    if (carriedBy_[d] < 0 && !solved[d]) {
-      asked = asked * op_.getExtents().getResult(d);
-      asksSome = true;
-    }
-  if (!asksSome || llvm::none_of(solved, [](AffineExpr e) { return bool(e); }))
+  /// Solves `left` == 0 for index `d`, whose factor in it is -`factor`.
+  void solve(unsigned d, int64_t factor, AffineExpr left) {
+    // left + factor * own == factor * own, which is in 0:extent by steps of the factor.
+    AffineExpr scaled = simplify((left + own(d) * factor) * (factor < 0 ? -1 : 1));
+    int64_t step = std::abs(factor);
+    steps_ *= step;
+    reaches_.push_back({scaled, false});
+    reaches_.push_back({(op_.getExtents().getResult(d) - 1) * step - scaled, false});
+    if (step > 1)
+      reaches_.push_back({scaled % step, true});
+    solved_[d] = simplify(scaled.floorDiv(step));
+    for (AffineExpr &e : solved_) // those before may speak of it
+      if (e)
+        e = simplify(e.replace(own(d), solved_[d]));
+    for (auto &[e, isEquality] : reaches_)
+      e = simplify(e.replace(own(d), solved_[d]));
+  }
+
+  ScatterOp op_;
+  ArrayRef<int64_t> carriedBy_;
+  const SizeFacts &facts_;
+  unsigned rank_, symbols_;
+  SmallVector<AffineExpr> solved_;
+  SmallVector<std::pair<AffineExpr, bool>> reaches_; ///< what must be 0 or more, or with `true` 0
+  Count steps_ = 1;
+};
+
+} // namespace
+
+bool ScatterSorter::findOwners() {
+  OwnerSearch search(op_, carriedBy_, facts_, symbols_);
+  for (auto [r, s] : llvm::enumerate(op_.getSubscripts()))
+    if (carriedDim_[r] < 0 && !search.takeIn(r, s))
+      return false;
+  std::optional<AffineExpr> asked = search.asked();
+  if (!asked)
     return false;
   auto asksTooMany = [&](const SizeFacts &facts) -> std::optional<bool> {
-    int64_t rows = knownMax(rows_, facts), each = knownMax(asked, facts), points = knownMax(points_, facts);
+    int64_t rows = knownMax(rows_, facts), each = knownMax(*asked, facts), points = knownMax(points_, facts);
     if (rows < 0 || each < 0 || points < 0)
       return std::nullopt;
-    return Count(rows) * each > Count(points) * kMostAsked * int64_t(steps);
+    return Count(rows) * each > Count(points) * kMostAsked * int64_t(search.steps());
   };
   // Of sizes that are not known there may be more to ask than there are points, but not to walk: what is asked stands in a condition with
   // what is solved, and loops begin and end where conditions do. (Bounds of sizes that vary from call to call are far apart.)
   if (asksTooMany(facts_).value_or(true) && asksTooMany(likely_).value_or(false))
     return false;
-  if (std::optional<IntegerSet> set = op_.getCondition())
-    for (unsigned i = 0; i < set->getNumConstraints(); ++i)
-      reaches.push_back({replaced(set->getConstraint(i)), set->isEq(i)});
-  solved_ = std::move(solved);
-  reaches_ = std::move(reaches);
+  search.takeInCondition();
+  solved_ = search.takeSolved();
+  reaches_ = search.takeReaches();
   return true;
 }
 

@@ -9,6 +9,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
+#include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -23,8 +25,8 @@ SortCost costOfMerges(int64_t points);
 /// Bits of a row's number that are counted at a time, where that is clearly faster; 0: points are merged. -1 of either: any number.
 int64_t digitBits(int64_t points, int64_t rows);
 
-// What launches and memory take, in nanoseconds, where no target is known.
-inline constexpr double kLaunch = 3000, kBytes = 1.0 / 3000;
+/// No target is known here: what is decided is the same for all.
+inline const SortingCosts &sortingCosts() { return kMeasuredCosts.sorting; }
 
 class ScatterSorter {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads, stores, rings and channels of the tile interpreter.
+// Loads, stores and scatters of the tile interpreter.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "reference/tile/TileProgram.h"
@@ -100,7 +100,7 @@ absl::Status TileProgram::store(Operation *op, const TileValue &value, Value bas
   return absl::OkStatus();
 }
 
-absl::Status TileProgram::scatter(tile::ScatterOp op) {
+absl::Status TileProgram::runScatter(tile::ScatterOp op) {
   const TensorView &t = launch_.tensors[cast<BlockArgument>(op.getBase()).getArgNumber()];
   const TileValue &v = value(op.getValue());
   Type type = op.getValue().getType().getElementType();
@@ -127,111 +127,23 @@ absl::Status TileProgram::scatter(tile::ScatterOp op) {
   return absl::OkStatus();
 }
 
-void TileProgram::fillSlot(Value ring, int64_t number, TileValue v) {
-  int64_t slot = inRoles_ ? number : number % cast<tile::RingType>(ring.getType()).getSlots();
-  rings_[ring].slots[slot] = {number, std::move(v)};
+absl::Status TileProgram::runLoad(tile::LoadOp op) {
+  const TileValue *padding = op.getPadding() ? &value(op.getPadding()) : nullptr;
+  auto byTiles = [&](ArrayRef<int64_t> at, SmallVectorImpl<int64_t> &dims) {
+    for (Value tile : op.getIndexTiles())
+      dims.push_back(value(tile).at(at).i);
+  };
+  auto loaded = load(op, op.getBase(), op.getMap(), op.getOffsets(), byTiles, op.getMask(), op.getBounds(), padding,
+                     cast<RankedTensorType>(op.getResult().getType()).getShape());
+  if (!loaded.ok())
+    return loaded.status();
+  values_[op.getResult()] = *std::move(loaded);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<const TileValue *> TileProgram::slotOf(Operation *op, Value ring, int64_t number) {
-  int64_t slot = inRoles_ ? number : number % cast<tile::RingType>(ring.getType()).getSlots();
-  auto &slots = rings_[ring].slots;
-  auto it = slots.find(slot);
-  if (it == slots.end() || it->second.first != number)
-    return absl::FailedPreconditionError(absl::StrCat(whereIs(op), op->getName().getStringRef().str(), " reads number ", number,
-                                                      " of a ring, whose slot holds ",
-                                                      it == slots.end() ? "nothing" : absl::StrCat("number ", it->second.first)));
-  return &it->second.second;
-}
-
-absl::Status TileProgram::runRings(Operation *op) {
-  if (auto load_ = dyn_cast<tile::LoadOp>(op)) {
-    const TileValue *padding = load_.getPadding() ? &value(load_.getPadding()) : nullptr;
-    auto byTiles = [&](ArrayRef<int64_t> at, SmallVectorImpl<int64_t> &dims) {
-      for (Value tile : load_.getIndexTiles())
-        dims.push_back(value(tile).at(at).i);
-    };
-    auto loaded = load(op, load_.getBase(), load_.getMap(), load_.getOffsets(), byTiles, load_.getMask(), load_.getBounds(), padding,
-                       cast<RankedTensorType>(load_.getResult().getType()).getShape());
-    if (!loaded.ok())
-      return loaded.status();
-    values_[load_.getResult()] = *std::move(loaded);
-    return absl::OkStatus();
-  }
-  if (auto store_ = dyn_cast<tile::StoreOp>(op))
-    return store(op, value(store_.getValue()), store_.getBase(), store_.getMap(), store_.getOffsets(), store_.getMask(),
-                 store_.getCondition() ? &value(store_.getCondition()) : nullptr, store_.getClip());
-  if (auto scatter_ = dyn_cast<tile::ScatterOp>(op))
-    return scatter(scatter_);
-  if (isa<tile::RingOp, tile::ChannelOp, tile::OrderOp, tile::TakeTurnOp, tile::PassTurnOp, tile::AsyncCommitOp, tile::AsyncWaitOp,
-          tile::BarrierOp, tile::BoxDrainOp, tile::ReleaseOp>(op))
-    return absl::OkStatus();
-  if (auto copy = dyn_cast<tile::RingCopyOp>(op)) {
-    auto ring = copy.getRing().getType();
-    int64_t number = index(copy.getNumber());
-    // A tensor copy writes zeros outside the tensor, whatever the bounds say.
-    te::BoundsMode bounds = copy.getChannel() ? te::BoundsMode::Pad : copy.getBounds();
-    int64_t each = int64_t(copy.getMap().getNumDims()) - int64_t(copy.getOffsets().size());
-    auto ofPiece = [&](ArrayRef<int64_t> at, SmallVectorImpl<int64_t> &dims) {
-      int64_t piece =
-          copy.getAlong() ? at[*copy.getAlong()] * (int64_t(copy.getIndices().size()) / each) / ring.getShape()[*copy.getAlong()] : 0;
-      for (Value v : copy.getIndices().slice(each ? piece * each : 0, each))
-        dims.push_back(index(v));
-    };
-    auto loaded = load(op, copy.getBase(), copy.getMap(), copy.getOffsets(), ofPiece, copy.getMask(), bounds, nullptr, ring.getShape(),
-                       /*ofSlot=*/true);
-    if (!loaded.ok())
-      return loaded.status();
-    if (copy.getRounded() && launch_.arithmetic == TileArithmetic::Own)
-      for (TileElement &e : loaded->elements)
-        e.f = roundedToTf32(e.f);
-    if (copy.getChannel())
-      channels_[copy.getChannel()].brought[number] += TileValue::count(ring.getShape()) * ring.getElementType().getIntOrFloatBitWidth() / 8;
-    fillSlot(copy.getRing(), number, *std::move(loaded));
-    return absl::OkStatus();
-  }
-  if (auto put = dyn_cast<tile::RingStoreOp>(op)) {
-    fillSlot(put.getRing(), index(put.getNumber()), value(put.getValue()));
-    return absl::OkStatus();
-  }
-  if (auto take = dyn_cast<tile::RingLoadOp>(op)) {
-    auto box = slotOf(op, take.getRing(), index(take.getNumber()));
-    if (!box.ok())
-      return box.status();
-    ArrayRef<int64_t> shape = take.getResult().getType().getShape(), slot = (*box)->shape;
-    if (shape == slot) {
-      values_[take.getResult()] = TileValue(**box);
-      return absl::OkStatus();
-    }
-    TileValue spread(shape); // neighbours share elements
-    SmallVector<int64_t> at(shape.size(), 0), from(at);
-    size_t flat = 0;
-    do {
-      for (auto [f, c, extent, whole] : llvm::zip(from, at, slot, shape))
-        f = c / (whole / extent);
-      spread.elements[flat++] = (*box)->at(from);
-    } while (advance(at, shape));
-    values_[take.getResult()] = std::move(spread);
-    return absl::OkStatus();
-  }
-  if (auto store_ = dyn_cast<tile::BoxStoreOp>(op)) {
-    auto box = slotOf(op, store_.getRing(), index(store_.getNumber()));
-    SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, launch_.func.getRank()));
-    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, store_.getMap().getNumResults())); // a tensor copy ends where the tensor does
-    return box.ok() ? store(op, **box, store_.getBase(), store_.getMap(), store_.getOffsets(), all, nullptr, dims) : box.status();
-  }
-  if (auto acquire = dyn_cast<tile::AcquireOp>(op)) {
-    channels_[acquire.getChannel()].announced[index(acquire.getNumber())] += acquire.getBytes();
-    return absl::OkStatus();
-  }
-  if (auto await = dyn_cast<tile::AwaitOp>(op)) {
-    Channel &c = channels_[await.getChannel()];
-    int64_t n = index(await.getNumber());
-    if (!c.announced.count(n) || c.announced[n] != c.brought[n])
-      return absl::FailedPreconditionError(
-          absl::StrCat(whereIs(op), "number ", n, " is awaited: ", c.announced[n], " bytes are announced and ", c.brought[n], " brought"));
-    return absl::OkStatus();
-  }
-  return unsupported(op);
+absl::Status TileProgram::runStore(tile::StoreOp op) {
+  return store(op, value(op.getValue()), op.getBase(), op.getMap(), op.getOffsets(), op.getMask(),
+               op.getCondition() ? &value(op.getCondition()) : nullptr, op.getClip());
 }
 
 } // namespace kernelc::reference

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Control flow, ids, elementwise code and shapes; loads and rings are in
-// TileAccess.cpp, reductions and products in TileReduce.cpp.
+// Which op is run by what, control flow, searches and elementwise code. Numbers, constants and shapes are in TileShapes.cpp, loads and
+// stores in TileAccess.cpp, rings and channels in TileRings.cpp, reductions in TileReduce.cpp, products in TileDot.cpp.
 #include "reference/tile/TileProgram.h"
 
 #include "absl/strings/str_cat.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -37,69 +38,68 @@ absl::Status TileProgram::runBlock(Block &block) {
 }
 
 absl::Status TileProgram::runOp(Operation *op) {
-  if (isa<scf::ForOp, scf::IfOp, tile::RolesOp>(op))
-    return runControl(op);
-  if (auto count = dyn_cast<tile::CountWhereOp>(op))
-    return runSearch(op, 0, index(count.getEnd()), count.getCondition());
-  if (auto find = dyn_cast<tile::FindWhereOp>(op)) {
-    if (find.getFound() && index(find.getFound())) {
-      values_[find.getResult()] = TileValue::scalar(index(find.getFrom()));
-      return absl::OkStatus();
-    }
-    return runSearch(op, index(find.getFrom()), index(find.getEnd()), find.getCondition());
-  }
-  if (auto extreme = dyn_cast<tile::ExtremeOp>(op))
-    return runExtreme(extreme);
-  if (auto mask = dyn_cast<tile::MaskOp>(op)) {
-    TileValue kept = value(mask.getValue()); // the condition's values move those that there are
-    absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
-    values_[mask.getResult()] = std::move(kept);
-    return s;
-  }
-  if (auto mask = dyn_cast<tile::RingMaskOp>(op)) {
-    auto box = slotOf(op, mask.getRing(), index(mask.getNumber()));
-    if (!box.ok())
-      return box.status();
-    TileValue kept = **box;
-    absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
-    fillSlot(mask.getRing(), index(mask.getNumber()), std::move(kept));
-    return s;
-  }
-  if (auto only = dyn_cast<tile::ElementOp>(op)) {
-    values_[only.getResult()] = TileValue({}, value(only.getInput()).elements[0]);
+  using namespace tile;
+  return llvm::TypeSwitch<Operation *, absl::Status>(op)
+      .Case<scf::ForOp, scf::IfOp, RolesOp>([&](auto) { return runControl(op); })
+      .Case([&](CountWhereOp count) { return runSearch(op, 0, index(count.getEnd()), count.getCondition()); })
+      .Case([&](FindWhereOp find) { return runFind(find); })
+      .Case([&](ExtremeOp extreme) { return runExtreme(extreme); })
+      .Case([&](MaskOp mask) { return runTileMask(mask); })
+      .Case([&](RingMaskOp mask) { return runRingMask(mask); })
+      .Case<ProgramIdOp, BlockIdOp, ClusterRankOp, TeamOp, NumBlocksOp, LeaderOp, ApplyOp>([&](auto) { return runScalar(op); })
+      .Case<IndexOp, InsideOp, SplatOp, BroadcastOp, SliceOp, ConvertLayoutOp, DotWaitOp, ElementOp>([&](auto) { return runShape(op); })
+      .Case([&](arith::ConstantOp constant) { return runConstant(constant); })
+      .Case([&](tile::ReduceOp reduce) {
+        return reduce.getIdentity() ? runStates(reduce) : runReduce(op, reduce.getKind(), reduce.getDims());
+      })
+      .Case([&](tile::ScanOp scan) { return runScan(scan); })
+      .Case([&](CombineOp combine) { return runCombine(combine); })
+      .Case([&](ClusterReduceOp meet) { return runClusterReduce(meet); })
+      .Case([&](LookBackOp look) { return runLookBack(look); })
+      .Case([&](TicketOp ticket) { return runTicket(ticket); })
+      .Case([&](DotOp dot) { return runDot(dot); })
+      .Case([&](tile::LoadOp load) { return runLoad(load); })
+      .Case([&](tile::StoreOp store) { return runStore(store); })
+      .Case([&](tile::ScatterOp scatter) { return runScatter(scatter); })
+      .Default([&](Operation *) {
+        StringRef dialect = op->getName().getDialectNamespace();
+        bool isElementwise = isa<ConvertOp>(op) || dialect == "arith" || dialect == "math";
+        return isElementwise ? runElementwise(op) : runRings(op);
+      });
+}
+
+absl::Status TileProgram::runFind(tile::FindWhereOp find) {
+  if (find.getFound() && index(find.getFound())) {
+    values_[find.getResult()] = TileValue::scalar(index(find.getFrom()));
     return absl::OkStatus();
   }
-  if (isa<tile::LeaderOp>(op)) { // one thread does what its warp does
-    values_[op->getResult(0)] = TileValue::scalar(1);
-    return absl::OkStatus();
-  }
-  if (isa<tile::ProgramIdOp, tile::BlockIdOp, tile::ClusterRankOp, tile::TeamOp, tile::NumBlocksOp, tile::ApplyOp, tile::IndexOp,
-          tile::InsideOp, tile::SplatOp, tile::BroadcastOp, tile::SliceOp, tile::ConvertLayoutOp, tile::DotWaitOp, arith::ConstantOp>(op))
-    return runShape(op);
-  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-    return reduce.getIdentity() ? runStates(reduce) : runReduce(op, reduce.getKind(), reduce.getDims());
-  if (auto scan = dyn_cast<tile::ScanOp>(op))
-    return runScan(scan);
-  if (auto combine = dyn_cast<tile::CombineOp>(op))
-    return runCombine(combine);
-  if (auto meet = dyn_cast<tile::ClusterReduceOp>(op))
-    return runClusterReduce(meet);
-  if (auto look = dyn_cast<tile::LookBackOp>(op))
-    return runLookBack(look);
-  if (auto ticket = dyn_cast<tile::TicketOp>(op)) {
-    const TensorView &words = launch_.tensors[cast<BlockArgument>(ticket.getWords()).getArgNumber()];
-    SmallVector<int64_t> first(words.shape.size(), 0);
-    int64_t number = readElement(words, first).i;
-    writeElement(words, first, {.i = number + 1});
-    values_[ticket.getResult()] = TileValue::scalar(number);
-    return absl::OkStatus();
-  }
-  if (auto dot = dyn_cast<tile::DotOp>(op))
-    return runDot(dot);
-  StringRef dialect = op->getName().getDialectNamespace();
-  if (isa<tile::ConvertOp>(op) || dialect == "arith" || dialect == "math")
-    return runElementwise(op);
-  return runRings(op);
+  return runSearch(find, index(find.getFrom()), index(find.getEnd()), find.getCondition());
+}
+
+absl::Status TileProgram::runTileMask(tile::MaskOp mask) {
+  TileValue kept = value(mask.getValue()); // the condition's values move those that there are
+  absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+  values_[mask.getResult()] = std::move(kept);
+  return s;
+}
+
+absl::Status TileProgram::runRingMask(tile::RingMaskOp mask) {
+  auto box = slotOf(mask, mask.getRing(), index(mask.getNumber()));
+  if (!box.ok())
+    return box.status();
+  TileValue kept = **box;
+  absl::Status s = runMask(kept, mask.getOffsets(), value(mask.getAll()), mask.getCondition());
+  fillSlot(mask.getRing(), index(mask.getNumber()), std::move(kept));
+  return s;
+}
+
+absl::Status TileProgram::runTicket(tile::TicketOp ticket) {
+  const TensorView &words = launch_.tensors[cast<BlockArgument>(ticket.getWords()).getArgNumber()];
+  SmallVector<int64_t> first(words.shape.size(), 0);
+  int64_t number = readElement(words, first).i;
+  writeElement(words, first, {.i = number + 1});
+  values_[ticket.getResult()] = TileValue::scalar(number);
+  return absl::OkStatus();
 }
 
 absl::Status TileProgram::runControl(Operation *op) {
@@ -213,74 +213,6 @@ absl::Status TileProgram::runElementwise(Operation *op) {
       x[i] = operands[i]->elements[operands[i]->elements.size() == 1 ? 0 : e];
     result.elements[e] = f(x);
   }
-  values_[op->getResult(0)] = std::move(result);
-  return absl::OkStatus();
-}
-
-absl::Status TileProgram::runShape(Operation *op) {
-  auto scalar = [&](int64_t v) {
-    values_[op->getResult(0)] = TileValue::scalar(v);
-    return absl::OkStatus();
-  };
-  int64_t cluster = launch_.func.getCluster();
-  if (auto id = dyn_cast<tile::ProgramIdOp>(op)) {
-    // Any order of the tiles will do, so without the raster.
-    int64_t number = id.getNumber() ? index(id.getNumber()) : block_ / cluster;
-    for (int64_t g : llvm::reverse(launch_.func.getGridDims())) {
-      if (g == int64_t(id.getDim()))
-        return scalar(number % launch_.programs[g]);
-      number /= launch_.programs[g];
-    }
-    return scalar(0);
-  }
-  if (isa<tile::BlockIdOp>(op))
-    return scalar(block_);
-  if (isa<tile::ClusterRankOp>(op))
-    return scalar(block_ % cluster);
-  if (isa<tile::TeamOp>(op))
-    return scalar(team_);
-  if (isa<tile::NumBlocksOp>(op))
-    return scalar(launch_.numBlocks);
-  if (auto apply = dyn_cast<tile::ApplyOp>(op))
-    return scalar(launch_.evaluate(apply.getMap().getResult(0), indices(apply.getOperands_())));
-
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  TileValue result(type ? type.getShape() : ArrayRef<int64_t>());
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-    if (type && !splat)
-      return unsupported(op);
-    TileElement e;
-    if (!findConstant(splat ? splat.getSplatValue<Attribute>() : Attribute(constant.getValue()), launch_.arithmetic, e))
-      return unsupported(op);
-    std::fill(result.elements.begin(), result.elements.end(), e);
-    values_[op->getResult(0)] = std::move(result);
-    return absl::OkStatus();
-  }
-  if (isa<tile::ConvertLayoutOp, tile::DotWaitOp>(op)) {
-    values_[op->getResult(0)] = TileValue(value(op->getOperand(0)));
-    return absl::OkStatus();
-  }
-  SmallVector<int64_t> at(result.shape.size(), 0);
-  size_t flat = 0;
-  do {
-    TileElement &e = result.elements[flat++];
-    if (auto coordinates = dyn_cast<tile::IndexOp>(op)) {
-      e.i = index(coordinates.getOffset()) + at[coordinates.getDim()];
-    } else if (auto inside = dyn_cast<tile::InsideOp>(op)) {
-      SmallVector<int64_t> point = indices(inside.getOffsets());
-      for (auto [p, a] : llvm::zip(point, at))
-        p += a;
-      e.i = launch_.isInside(inside.getMask(), point);
-    } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
-      SmallVector<int64_t> from(at);
-      from[slice.getDim()] += slice.getStart();
-      e = value(slice.getInput()).at(from);
-    } else { // splat, broadcast
-      const TileValue &input = value(op->getOperand(0));
-      e = input.shape.empty() ? input.elements[0] : input.at(at);
-    }
-  } while (advance(at, result.shape));
   values_[op->getResult(0)] = std::move(result);
   return absl::OkStatus();
 }

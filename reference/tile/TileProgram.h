@@ -57,8 +57,23 @@ private:
   /// Zero in `box`, which starts at `offsets`, where the condition does not hold.
   absl::Status runMask(TileValue &box, mlir::OperandRange offsets, const TileValue &all, mlir::Region &condition);
   absl::Status runElementwise(mlir::Operation *op);
+  absl::Status runFind(tile::FindWhereOp op);
+  absl::Status runTileMask(tile::MaskOp op);
+  absl::Status runRingMask(tile::RingMaskOp op);
+  absl::Status runTicket(tile::TicketOp op);
+  /// Numbers that a block has once: which it is, and what is computed of them.
+  absl::Status runScalar(mlir::Operation *op);
+  int64_t programId(tile::ProgramIdOp op);
+  absl::Status runConstant(mlir::arith::ConstantOp op);
   absl::Status runShape(mlir::Operation *op);
+  absl::Status runLoad(tile::LoadOp op);
+  absl::Status runStore(tile::StoreOp op);
+  absl::Status runScatter(tile::ScatterOp op);
   absl::Status runRings(mlir::Operation *op);
+  absl::Status runRingCopy(tile::RingCopyOp op);
+  absl::Status runRingLoad(tile::RingLoadOp op);
+  absl::Status runBoxStore(tile::BoxStoreOp op);
+  absl::Status runAwait(tile::AwaitOp op);
   absl::Status runReduce(mlir::Operation *op, te::Combiner kind, llvm::ArrayRef<int64_t> dims);
   /// A reduction of states by the op's own region.
   absl::Status runStates(tile::ReduceOp op);
@@ -80,7 +95,6 @@ private:
                                  llvm::ArrayRef<int64_t> shape, bool ofSlot = false);
   absl::Status store(mlir::Operation *op, const TileValue &value, mlir::Value base, mlir::AffineMap map, mlir::OperandRange offsets,
                      llvm::ArrayRef<int64_t> mask, const TileValue *condition, llvm::ArrayRef<int64_t> clip);
-  absl::Status scatter(tile::ScatterOp op);
   absl::StatusOr<const TileValue *> slotOf(mlir::Operation *op, mlir::Value ring, int64_t number);
   void fillSlot(mlir::Value ring, int64_t number, TileValue value);
   /// Element by element: the combiner's meaning on `type`.

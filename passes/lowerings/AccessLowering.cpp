@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the elements of an access are, and how many of them an instruction takes.
+#include "passes/lowerings/AccessLowering.h"
+
+#include "passes/tile/RowVector.h"
+
+using namespace mlir;
+
+namespace kernelc {
+
+using tile::Digit;
+using tile::Layout;
+
+AccessLowering::AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask,
+                               Location loc)
+    : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets),
+      tile_(cast<RankedTensorType>(tileValue.getType()).getShape()), mask_(mask.begin(), mask.end()),
+      strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)),
+      rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
+  int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
+  bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
+  ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, tile_) : ContiguousRun{contiguousDim(c.func, base, map, tile_)};
+  bool liesAlong = !layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1;
+  int64_t most = liesAlong ? layout_.reg[0].size : 1;
+  vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim), std::min(16 / bytes * run.perElement, most));
+  if (vector_ == 1) {
+    vector_ = rowVector(c.func, base, map, run, std::min(16 / bytes, most));
+    partial_ = vector_ > 1;
+  }
+  if (vector_ > 1)
+    run_ = run;
+}
+
+void AccessLowering::scalarOnly() {
+  vector_ = 1;
+  run_ = {};
+  partial_ = false;
+}
+
+tile::Digits AccessLowering::cutIntoBatches(int64_t most) {
+  int64_t batches = llvm::divideCeil(layout_.numRegisters(), most);
+  if (batches == 1 || layout_.reg.back().size % batches)
+    return {};
+  Digit slowest = layout_.reg.pop_back_val();
+  int64_t size = slowest.size / batches;
+  layout_.reg.push_back({slowest.dim, slowest.stride, size});
+  layout_.reg.push_back({slowest.dim, slowest.stride * size, batches});
+  return {layout_.reg.back()};
+}
+
+void AccessLowering::forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {
+  OpenDigits open;
+  ArrayRef<Digit> digits = layout_.reg;
+  if (vector_ == 1)
+    return c_.overDigits(digits, loc_, open, [&] { body(c_.registerIndex(layout_, open, loc_), open); });
+  Digit first = digits.front();
+  c_.overDigits(digits.drop_front(), loc_, open, [&] {
+    // The vector digit in steps of the vector.
+    auto step = [&](Value v) {
+      open.digits.push_back({first, v});
+      body(c_.registerIndex(layout_, open, loc_), open);
+      open.digits.pop_back();
+    };
+    if (first.size == vector_)
+      return step(c_.index(0, loc_));
+    auto loop = scf::ForOp::create(c_.b, loc_, c_.index(0, loc_), c_.index(first.size, loc_), c_.index(vector_, loc_));
+    OpBuilder::InsertionGuard guard(c_.b);
+    c_.b.setInsertionPoint(loop.getBody()->getTerminator());
+    step(loop.getInductionVar());
+  });
+}
+
+SmallVector<Value> AccessLowering::coordinates(const OpenDigits &open) {
+  SmallVector<Value> coords = c_.coordinates(layout_, open, rank_, loc_);
+  for (auto [d, v] : llvm::enumerate(coords)) {
+    v = c_.add(c_.scalars.lookup(offsets_[d]), v, c_.named(c_.indexName(d), loc_));
+    if (!v)
+      v = c_.index(0, loc_);
+  }
+  for (int64_t d : clamped_) {
+    int64_t last = vector_ > 1 && layout_.reg[0].dim == d ? vector_ : 1;
+    coords[d] = arith::MinSIOp::create(c_.b, c_.named(c_.indexName(d), loc_), coords[d], c_.expand(c_.func.getExtent(d) - last, {}, loc_));
+  }
+  return coords;
+}
+
+SmallVector<Value> AccessLowering::subscripts(ValueRange coords) {
+  SmallVector<Value> out;
+  for (AffineExpr e : map_.getResults())
+    out.push_back(c_.expand(e, coords, loc_, /*computed=*/true));
+  return out;
+}
+
+Value AccessLowering::address(ArrayRef<Value> subscripts) {
+  Value a;
+  // What loops do not change of it is declared ahead of them.
+  Location row = c_.named(cu::findName(base_.getLoc()) + "_row", loc_);
+  if (strides_) {
+    for (auto [s, stride] : llvm::zip(subscripts, strides_.getResults()))
+      a = c_.add(a, scaled(c_, s, stride, loc_), row);
+    return a ? a : c_.index(0, loc_);
+  }
+  for (auto [d, s] : llvm::enumerate(subscripts)) {
+    if (a)
+      a = arith::MulIOp::create(c_.b, row, a, c_.expand(shape_.getResult(d), {}, loc_));
+    a = a ? arith::AddIOp::create(c_.b, row, a, s) : s;
+  }
+  return a ? a : c_.index(0, loc_);
+}
+
+void spreadElements(ThreadCode &c, Value source, Value from, Value array, Value first, int64_t elements, int64_t times, bool streaming,
+                    Location loc) {
+  Value vector;
+  if (elements > 1) {
+    vector = c.allocate(elements, cast<MemRefType>(source.getType()).getElementType(), loc);
+    cu::CopyOp::create(c.b, loc, source, from, vector, c.index(0, loc), elements, streaming);
+  } else {
+    vector = memref::LoadOp::create(c.b, loc, source, from, streaming);
+  }
+  auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(elements * times, loc), c.index(1, loc));
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value i = loop.getInductionVar(), element = vector;
+  if (elements > 1)
+    element = memref::LoadOp::create(c.b, loc, vector, Value(arith::DivSIOp::create(c.b, loc, i, c.index(times, loc))));
+  memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
+}
+
+void pickElements(ThreadCode &c, Value source, Value from, Value array, Value first, int64_t count, int64_t step, int64_t phase,
+                  bool streaming, Location loc) {
+  Value vector = c.allocate(count * step, cast<MemRefType>(source.getType()).getElementType(), loc);
+  if (phase)
+    from = arith::SubIOp::create(c.b, loc, from, c.index(phase, loc));
+  cu::CopyOp::create(c.b, loc, source, from, vector, c.index(0, loc), count * step, streaming);
+  auto loop = scf::ForOp::create(c.b, loc, c.index(0, loc), c.index(count, loc), c.index(1, loc));
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value i = loop.getInductionVar(), at = c.mul(i, step, loc);
+  Value element = memref::LoadOp::create(c.b, loc, vector, phase ? c.add(at, c.index(phase, loc), loc) : at);
+  memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
+}
+
+bool isAlikeEverywhere(Value tile) { return isa_and_nonnull<arith::ConstantOp, tile::SplatOp>(tile.getDefiningOp()); }
+
+RegTile registersOf(ThreadCode &c, Value tile, const AccessLowering &access, Location loc) {
+  if (access.vector() == 1 || !isAlikeEverywhere(tile))
+    return c.tiles.lookup(tile);
+  RegTile value{access.layout(),
+                c.allocate(access.layout().numRegisters(), cast<RankedTensorType>(tile.getType()).getElementType(), tile.getLoc())};
+  OpenDigits open;
+  c.overDigits(value.layout.reg, loc, open, [&] {
+    memref::StoreOp::create(c.b, loc, c.element(tile, open, loc), value.array, c.registerIndex(value.layout, open, loc));
+  });
+  return value;
+}
+
+} // namespace kernelc

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One access of a tile to memory (tile.load, tile.store, tile.scatter): where its elements are, how many of them an instruction takes,
+// and which of them are there at all. Of its methods AccessLowering.cpp has places and vectors, AccessBorders.cpp masks and borders.
+#pragma once
+
+#include "passes/lowerings/ThreadCode.h"
+#include "passes/tile/Access.h"
+
+namespace kernelc {
+
+class AccessLowering {
+public:
+  AccessLowering(ThreadCode &c, mlir::AffineMap map, mlir::Value base, mlir::Value tileValue, mlir::OperandRange offsets,
+                 llvm::ArrayRef<int64_t> mask, mlir::Location loc);
+
+  const tile::Layout &layout() const { return layout_; }
+  mlir::Value base() const { return base_; }
+  /// Elements of a vector, which stand in as many registers side by side; 1: there are none.
+  int64_t vector() const { return vector_; }
+  /// How the neighbours of a vector lie in memory.
+  const ContiguousRun &run() const { return run_; }
+  void scalarOnly();
+  /// Cuts the slowest registers, so that batches of at most `most` remain. Returns the digit that counts those.
+  tile::Digits cutIntoBatches(int64_t most);
+  /// Runs `body(registerIndex, digits)` for every vector of the layout.
+  void forEachVector(llvm::function_ref<void(mlir::Value, OpenDigits &)> body);
+
+  /// The launch coordinates of the open element.
+  llvm::SmallVector<mlir::Value> coordinates(const OpenDigits &open);
+  llvm::SmallVector<mlir::Value> subscripts(mlir::ValueRange coords);
+  /// Address of subscripts.
+  mlir::Value address(llvm::ArrayRef<mlir::Value> subscripts);
+
+  /// Points beyond the extents of `dims` are not asked for but read as the last that is inside.
+  void clamp(llvm::ArrayRef<int64_t> dims);
+  /// Whether a vector lies inside the tensor or outside it as a whole.
+  bool straddlesNoBorder() const;
+  /// Inside the extents of the masked dims; null when nothing is masked. Of vectors that may lie inside in part: of the other dims.
+  mlir::Value inside(llvm::ArrayRef<mlir::Value> coords);
+  /// Runs `whole` where all of the vector at `coords` lies inside, and elsewhere `element(e, its coordinates)` for those of its elements
+  /// that do and `outside(e)`, if any, for the others.
+  void forEachInside(llvm::ArrayRef<mlir::Value> coords, llvm::function_ref<void()> whole,
+                     llvm::function_ref<void(mlir::Value, llvm::ArrayRef<mlir::Value>)> element,
+                     llvm::function_ref<void(mlir::Value)> outside = {});
+  /// Whether the subscripts of `dims` lie before the tensor's end; null without dims.
+  mlir::Value before(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<mlir::Value> subscripts);
+  /// Applies edge, reflect or wrap to subscripts; for pad, returns whether they are inside the tensor. Stands where `inside` holds.
+  mlir::Value applyBounds(te::BoundsMode mode, llvm::SmallVectorImpl<mlir::Value> &subscripts);
+  mlir::Value conjunction(mlir::Value x, mlir::Value y);
+
+private:
+  /// Whether `points` points along `d` lie inside its extent, from `at` on.
+  mlir::Value insideAlong(int64_t d, mlir::Value at, int64_t points);
+  /// Which ends of dim `d` are never left, wherever the point is that is asked for.
+  KeptEnds keptEnds(unsigned d) const;
+  mlir::Value floorMod(mlir::Value x, mlir::Value y);
+
+  ThreadCode &c_;
+  mlir::AffineMap map_, shape_;
+  mlir::Value base_;
+  mlir::OperandRange offsets_;
+  llvm::ArrayRef<int64_t> tile_; ///< the shape of what is loaded or stored
+  llvm::SmallVector<int64_t> mask_, clamped_;
+  mlir::AffineMap strides_; ///< null: dense row-major
+  tile::Layout layout_;
+  int64_t rank_;
+  mlir::Location loc_;
+  int64_t vector_ = 1;
+  bool partial_ = false; ///< a border of the index may lie inside a vector
+  ContiguousRun run_;
+};
+
+/// if (condition) then() else otherwise(), the latter possibly absent; then() alone without a condition.
+void guarded(mlir::OpBuilder &b, mlir::Location loc, mlir::Value condition, llvm::function_ref<void()> then,
+             llvm::function_ref<void()> otherwise = {});
+
+/// Whether a tile that has no registers is the same at all points.
+bool isAlikeEverywhere(mlir::Value tile);
+
+/// The registers of what is stored. What is the same at all points has an array of its own where vectors of it leave.
+RegTile registersOf(ThreadCode &c, mlir::Value tile, const AccessLowering &access, mlir::Location loc);
+
+/// Every step-th of the elements around `from` to `count` registers of `array`: whole vectors, of which another load takes the rest.
+void pickElements(ThreadCode &c, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t count, int64_t step,
+                  int64_t phase, bool streaming, mlir::Location loc);
+
+} // namespace kernelc
