@@ -167,14 +167,11 @@ const Expr *Sema::takeGroups(const Statement &s, std::vector<BracketItem> &where
   where = s.where;
   SmallVector<const Expr *> names;
   auto isGroup = [&](const BracketItem &item) {
-    const Expr *e = item.expr;
-    auto chain = chainedRange(e);
-    if (item.lo || !chain || !llvm::is_contained(elab.leftNames, chain->index->text))
+    if (item.lo)
       return false;
     SmallVector<StringRef> bound(elab.leftNames.begin(), elab.leftNames.end());
     SmallVector<const Expr *> own;
-    collectSubscriptNames(e->args[0], own, bound, false);
-    collectSubscriptNames(e->args[2], own, bound, false);
+    collectSubscriptNames(item.expr, own, bound, false);
     for (const Expr *n : own)
       if (llvm::none_of(names, [&](const Expr *known) { return known->text == n->text; }))
         names.push_back(n);

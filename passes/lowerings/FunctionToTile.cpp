@@ -264,10 +264,10 @@ void LaunchEmitter::findRagged() {
     int64_t divisor = knownDivisor(l_.extents.getResult(i), facts);
     // The one tile of an index without a loop may have no point at all.
     bool isOnGrid = llvm::is_contained(l_.grid, i), mayBeEmpty = !isOnGrid && !knownPositive(l_.extents.getResult(i), facts);
-    // The last cluster's blocks all run, whether there are tiles for them or not.
+    // The last cluster's blocks all run, and the last pair is taken, whether there are tiles for them or not.
     bool isWalked = isHeld(i) || (i == l_.clusterIndex && isOnGrid);
-    int64_t whole = l_.tiles[i] * (isWalked ? l_.cluster : 1);
-    c_.mayBeBeyond[i] = isWalked && l_.cluster > 1;
+    int64_t together = isWalked ? (l_.paired ? 2 : l_.cluster) : 1, whole = l_.tiles[i] * together;
+    c_.mayBeBeyond[i] = together > 1;
     c_.ragged[i] = tile::isAligned(func_, unsigned(i)) || divisor == 0 || divisor % whole != 0 ||
                    (mayBeEmpty && (loopsOf(i).empty() || hasFirstRound(i)));
   }

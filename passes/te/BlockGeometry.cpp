@@ -248,7 +248,9 @@ bool BlockSet::measure() {
       for (const Window &w : *windows) {
         unsigned k = reader->blockDims[w.dim];
         int64_t scale = w.step * reader->scale[k], low = w.step * reader->low[k] + w.low, last = w.step * reader->last[k] + w.high;
-        if (m.bounds == BoundsMode::Edge) { // what is nearest may be the point itself
+        if (m.bounds == BoundsMode::Edge) { // what is nearest may be the point itself, and is the block's where it goes as far as the set
+          if (scale != 1)
+            return false;
           low = std::min<int64_t>(low, 0);
           last = std::max<int64_t>(last, 0);
         }

@@ -183,9 +183,11 @@ private:
       Value holds = arith::CmpIOp::create(b_, loc_, is, point, end);
       all = all ? arith::AndIOp::create(b_, loc_, all, holds).getResult() : holds;
     };
-    for (unsigned k : set_.wide.set_bits()) {
-      add(arith::CmpIPredicate::sge, coordinate(k), arith::ConstantIndexOp::create(b_, loc_, 0));
-      add(arith::CmpIPredicate::slt, coordinate(k), materialize(extentOf(k)));
+    for (unsigned k = 0; k < rank_; ++k) {
+      if (set_.wide[k])
+        add(arith::CmpIPredicate::sge, coordinate(k), arith::ConstantIndexOp::create(b_, loc_, 0));
+      if (set_.wide[k] || extentOf(k) != set_.extentOf(k)) // (the set's results may be more)
+        add(arith::CmpIPredicate::slt, coordinate(k), materialize(extentOf(k)));
     }
     return all;
   }

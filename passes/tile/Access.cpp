@@ -149,9 +149,16 @@ std::optional<int64_t> findOwnIndex(tile::FuncOp func, AffineExpr subscript, Aff
   return isOwn ? std::optional<int64_t>(index.getPosition()) : std::nullopt;
 }
 
+/// How far beyond the extent of index `d` a tile may begin: all blocks of the last cluster run, and both tiles of the last pair are taken.
+static int64_t mostBeyond(tile::FuncOp func, int64_t d, const te::SizeFacts &facts) {
+  int64_t tiles = int64_t(func.getClusterIndex()) != d ? 1 : func.getPaired() ? 2 : int64_t(func.getCluster());
+  int64_t points = func.getTiles()[d];
+  return te::knownDivisor(func.getExtent(d), facts) % (tiles * points) == 0 ? 0 : (tiles - 1) * points;
+}
+
 bool hasWholeTiles(tile::FuncOp func, int64_t d, int64_t points) {
-  bool mayBeBeyond = func.getCluster() > 1 && int64_t(func.getClusterIndex()) == d; // the last cluster's blocks all run
-  return !mayBeBeyond && te::knownDivisor(func.getExtent(d), {func.getSizeDiv(), func.getSizeMax()}) % points == 0;
+  te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
+  return mostBeyond(func, d, facts) == 0 && te::knownDivisor(func.getExtent(d), facts) % points == 0;
 }
 
 KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsigned r, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept) {
@@ -165,7 +172,7 @@ KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsign
     AffineExpr extent = func.getExtent(d);
     bool isKept = llvm::is_contained(kept, int64_t(d)), isWalked = func.getTiles()[d] == 1 && map.isFunctionOfDim(d);
     if (isKept || isWalked || llvm::is_contained(func.getGridDims(), int64_t(d)) || te::knownPositive(extent, facts))
-      extents[d] = extent + (isKept || hasWholeTiles(func, d, n) ? 0 : n - 1);
+      extents[d] = extent + (isKept || hasWholeTiles(func, d, n) ? 0 : mostBeyond(func, d, facts) + n - 1);
   }
   unsigned p = points.addPoint(extents);
   for (unsigned d = 0; d < shape.size(); ++d)

@@ -13,6 +13,7 @@ import argparse
 import copy
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -95,8 +96,13 @@ class Draw:
 
     def known(self, name):
         """Forms that were refused, or accepted in one spelling, beside what is drawn."""
-        form = self.r.randrange(4)
-        if form == 0:  # a filter turned round: only one factor gives k its range
+        form = self.r.randrange(5)
+        if form == 4:  # rows of groups, whose bounds are one comparison or two conditions
+            bounds = self.read(["C + 1"], [])[1]
+            self.p.inputs[-1] = (bounds, "i32", ["C + 1"])
+            tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A", "B"], ["i", "k"]), self.read(["C", "B"], ["g", "k"])]]
+            shape, left, where = ["A"], ["i"], f" where {bounds}[g] <= i < {bounds}[g + 1]"
+        elif form == 0:  # a filter turned round: only one factor gives k its range
             self.p.requires.append("C <= A")
             tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A"], ["i + k"]), self.read(["C"], ["C - 1 - k"])]]
             shape, left, where = ["A - C + 1"], ["i"], ""
@@ -235,9 +241,19 @@ def split_words(text):
 
 def respell_ranges(p, r):
     for s in p.outs:
+        s[4] = split_bounds(s[4], r.choice([", ", " and "]), r.random() < 0.5)
         for t in every(s[3]):
             if t[0] == "reduce":
                 t[2] = [(i, chained(i, x, r.random() < 0.5)) for i, x in t[2]]
+
+
+def split_bounds(where, by, turned):
+    """A bound of groups as two conditions."""
+    bounds = re.fullmatch(r" where (\S+) <= (\w+) < (.+)", where)
+    if not bounds:
+        return where
+    lo, index, hi = bounds.groups()
+    return f" where {index} < {hi}{by}{index} >= {lo}" if turned else f" where {lo} <= {index}{by}{index} < {hi}"
 
 
 def chained(index, spelled, upwards):
@@ -267,6 +283,8 @@ def name_subexpression(p, r):
             visit(t[c], inner, t, c)
 
     for s in p.outs:
+        if "<" in s[4]:  # its sum runs over more indices than it says
+            continue
         sizes = dict(zip("ij", ["A", "B"])) if s[4] else dict(zip(s[1], s[2])) if not s[1] or s[1][0] in "ij" else dict(zip("ijk", "ABC"))
         visit(s[3], sizes, s, 3)
     if not places:

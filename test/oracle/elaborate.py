@@ -468,13 +468,13 @@ def _ordered(loops):
     return ordered
 
 
-def group(node, symbols, condition):
-    """Every outermost reduction that speaks of an index of `symbols` runs over it, too."""
+def group(node, symbols, conditions):
+    """Every outermost reduction that speaks of an index of `symbols` runs over it, too, where the conditions hold."""
     for n in walk(node):
         if isinstance(n, Reduce) and n.kind == "sum":
             mine = [s for s in symbols if mentions(n, s)]
             if mine and not any(loop.symbol in mine for loop in n.loops):
-                n.conditions = n.conditions + [condition]
+                n.conditions = n.conditions + conditions
                 loops = [Loop(s) for s in mine]
                 for loop in loops:
                     loop.lo, loop.hi = infer(loop.symbol, [n.body, *n.conditions])

@@ -24,7 +24,7 @@ FAULTS = [
           [("frontend/EmitRegion.cpp", ": arith::FloorDivSIOp::create(builder, loc, a, divisor).getResult();",
             ": arith::DivSIOp::create(builder, loc, a, divisor).getResult();")]),
     Fault("pad-side", "`pad` reads the first element left of the tensor",
-          [("reference/ScalarMemory.cpp", "Value in = cmp(arith::CmpIPredicate::ult, i, extent);", "Value in = cmp(arith::CmpIPredicate::slt, i, extent);")]),
+          [("reference/ScalarMemory.cpp", "arith::CmpIPredicate::ult, i, extent);", "arith::CmpIPredicate::slt, i, extent);")]),
     Fault("window", "a window that an outer index moves stands one further",
           [("frontend/ElaborateReduce.cpp", "n->affine = self + v->declLo;", "n->affine = self + v->declLo + 1;")]),
     Fault("inout-order", "a statement writes where it still reads what stood before",

@@ -290,14 +290,12 @@ class Call:
         return lambda old, values: out(combine(kind, [(0, into(old)), *((0, lift(v)) for v in values)], wide, wide))
 
     def _grouped(self, value, scope, indices, ranges, conditions):
-        """Bounds with an index that is not on the left go into the sums that speak of it."""
+        """Conditions with an index that is not on the left go into the sums that speak of it."""
         extra = [s for n, s in indices.items() if n not in scope.left]
-        kept = []
-        for condition in conditions:
-            if any(mentions(condition, s) for s in extra):
-                group(value, extra, condition)
-            else:
-                kept.append(condition)
+        own = [c for c in conditions if any(mentions(c, s) for s in extra)]
+        kept = [c for c in conditions if c not in own]
+        if own:
+            group(value, extra, own)
         for s in extra:
             del indices[s.name]
         return value, kept

@@ -118,6 +118,8 @@ ROWS = [
     ("a part, then all", "inout z: i32[N]", "z[i] = z[i] + 10 where i in 1:N z[i] = z.edge[i + 1]", {"z": ([3], [1, 2, 3])}, {"z": [12, 13, 13]}),
     ("+= of an output and of an inout", "x: i32[M, N], inout z: i32[N]) -> (y: i32[N]", "y[j] += x[i, j] z[j] += x[i, j] y[j] += x[i, j]", {"x": ([2, 2], [1, 2, 3, 4]), "z": ([2], [10, 20])},
      {"z": [14, 26], "y": [8, 12]}),
+    ("groups by conditions apart", "x: i32[M], w: i32[G, M], off: i32[G + 1], m: bool[G]) -> (y: i32[M]", "y[i] = sum[k in 0:1](x[i] * w[g, i]) where i < off[g + 1], m[g] and i >= off[g]",
+     {"x": ([3], [1, 2, 3]), "w": ([2, 3], [1, 1, 1, 5, 5, 5]), "off": ([3], [0, 1, 3]), "m": ([2], [True, True])}, {"y": [1, 10, 15]}),
     ("groups", "x: i32[M], w: i32[G, M], off: i32[G + 1]) -> (y: i32[M]", "y[i] = sum[k in 0:1](x[i] * w[g, i]) where off[g] <= i < off[g + 1]",
      {"x": ([3], [1, 2, 3]), "w": ([2, 3], [1, 1, 1, 5, 5, 5]), "off": ([3], [0, 1, 2])}, {"y": [1, 10, 0]}),
     ("a sum of products is over reals", "x: f32[N], w: f32[N]) -> (y: f32[], z: f32[]", "y[] = sum[k](x[k] * w[k]) z[] = x[0] * w[0] + x[1] * w[1] require N >= 2",

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from oracle.compare import agrees  # noqa: E402
 from oracle.draw.case import Case  # noqa: E402
 from oracle.draw.programs import KINDS, LARGE, cases  # noqa: E402
+from oracle.faults import FAULTS, MENDS  # noqa: E402
 from oracle.interval import ANY, Interval  # noqa: E402
 from oracle.kernel import run  # noqa: E402
 from oracle.run import Disagreement, Tally, check  # noqa: E402
@@ -53,6 +54,18 @@ class ByHand(unittest.TestCase):
         for message, signature, body, arguments in NONE:
             with self.subTest(body), self.assertRaisesRegex(KcError, message):
                 run(f"def f({signature}) {{ {body} }}", arguments)
+
+
+class Planted(unittest.TestCase):
+    """What plant.py changes stands in the sources as it is quoted."""
+
+    def test_texts(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        for fault in FAULTS + MENDS:
+            for name, old, _ in fault.edits:
+                file = os.path.join(root, name)
+                if os.path.exists(file):  # (the prelude's text is made by the build)
+                    self.assertEqual(open(file).read().count(old), 1, f"{fault.name}: {name}")
 
 
 def f32(x):

@@ -11,6 +11,7 @@ from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .mixed import mixed
 from .scatters import scatters
+from .stages import flows, images, layers, routed
 from .steps import bands, pages, phases
 from .inputs import floats, positions, whole
 from .wrong import wrong
@@ -269,7 +270,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed, bands)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed, bands, images, layers, flows, routed)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
