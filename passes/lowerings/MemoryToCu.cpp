@@ -176,7 +176,7 @@ public:
   SmallVector<Value> subscripts(ValueRange coords) {
     SmallVector<Value> out;
     for (AffineExpr e : map_.getResults())
-      out.push_back(c_.expand(e, coords, loc_, /*computed=*/true));
+      out.push_back(subscriptAt(c_, e, coords, loc_));
     return out;
   }
 
