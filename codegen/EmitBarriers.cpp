@@ -3,6 +3,7 @@
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -24,13 +25,43 @@ static StringRef plainHelper(Operation *op) {
       .Default("");
 }
 
+std::string Emitter::bytesOfCopies(cu::MbarrierExpectOp op) {
+  llvm::SetVector<Operation *> arrays;
+  for (Operation *next = op->getNextNode(); next && !isa<cu::MbarrierExpectOp>(next); next = next->getNextNode())
+    next->walk([&](cu::TmaLoadOp copy) {
+      if (copy.getBarrier() == op.getBarrier())
+        arrays.insert(copy.getTarget().getDefiningOp());
+    });
+  auto slotBytes = [&](cu::SharedOp array) {
+    return cast<MemRefType>(array.getType()).getNumElements() / slots_->slotsOf(array) * bitsOfElement(array) / 8;
+  };
+  int64_t bytes = 0;
+  for (Operation *o : arrays) {
+    auto array = dyn_cast_or_null<cu::SharedOp>(o);
+    if (!array || !slots_->slotsOf(array))
+      return std::to_string(op.getBytes());
+    bytes += slotBytes(array);
+  }
+  if (arrays.empty() || bytes != int64_t(op.getBytes()))
+    return std::to_string(op.getBytes());
+  llvm::MapVector<Type, std::string> sums; // of slots, by what they hold
+  for (Operation *array : arrays) {
+    std::string &sum = sums[cast<MemRefType>(array->getResult(0).getType()).getElementType()];
+    sum += (sum.empty() ? "" : " + ") + slots_->sizeOf(cast<cu::SharedOp>(array));
+  }
+  std::string text;
+  for (auto &[type, sum] : sums)
+    text += (text.empty() ? "" : " + ") + (StringRef(sum).contains('+') ? "(" + sum + ")" : sum) + " * sizeof(" + typeName(type) + ")";
+  return text;
+}
+
 bool Emitter::emitMbarrier(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::MbarrierInitOp>([&](cu::MbarrierInitOp o) {
         return callHelper(o, "kc_mbarrier_init", address(o.getBarrier(), o.getIndex()) + ", " + llvm::Twine(o.getCount())), true;
       })
       .Case<cu::MbarrierExpectOp>([&](cu::MbarrierExpectOp o) {
-        return callHelper(o, "kc_mbarrier_expect_tx", address(o.getBarrier(), o.getIndex()) + ", " + llvm::Twine(o.getBytes())), true;
+        return callHelper(o, "kc_mbarrier_expect_tx", address(o.getBarrier(), o.getIndex()) + ", " + bytesOfCopies(o)), true;
       })
       .Case<cu::MbarrierArriveOp>([&](cu::MbarrierArriveOp o) {
         std::string barrier = address(o.getBarrier(), o.getIndex());

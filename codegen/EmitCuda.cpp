@@ -61,103 +61,6 @@ void Emitter::callHelper(Operation *op, const llvm::Twine &name, const llvm::Twi
   line(llvm::Twine(helper) + "(" + arguments + ");");
 }
 
-//===----------------------------------------------------------------------===//
-// What is printed inside other expressions
-//===----------------------------------------------------------------------===//
-
-static bool isPureScalar(Operation *op) {
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) && !isa<cu::SharedOp>(op);
-}
-
-/// Whether `op`, printed inside its user, might not be evaluated: && and || and ?:
-/// skip operands, and an exchange between lanes needs all of them.
-static bool mightBeSkipped(Operation *op) {
-  for (; op->hasOneUse(); op = *op->getUsers().begin()) {
-    Operation *user = *op->getUsers().begin();
-    if (isa<arith::SelectOp>(user) || (isa<arith::AndIOp, arith::OrIOp, arith::MulIOp>(user) && user->getResult(0).getType().isInteger(1)))
-      return true;
-    if (!isPureScalar(user))
-      return false;
-  }
-  return false;
-}
-
-/// Comparisons whose text has each operand twice.
-static bool mentionsTwice(Operation *user) {
-  auto cmp = dyn_cast<arith::CmpFOp>(user);
-  using P = arith::CmpFPredicate;
-  return isa<math::IsNaNOp>(user) || (cmp && llvm::is_contained({P::ONE, P::UEQ, P::UNO, P::ORD}, cmp.getPredicate()));
-}
-
-/// An index that steps from a loop variable, `4 * i + 1`: it reads better where it is used than under a name of its own.
-static bool isStepOfLoop(Operation *op) {
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) || !op->getResult(0).getType().isIndex() ||
-      !cu::findName(op->getLoc()).empty() || !op->getOperand(1).getDefiningOp<arith::ConstantOp>())
-    return false;
-  Value from = op->getOperand(0);
-  if (Operation *before = from.getDefiningOp())
-    return isStepOfLoop(before);
-  auto loop = dyn_cast<scf::ForOp>(from.getParentBlock()->getParentOp());
-  return loop && from == loop.getInductionVar() && loop.getUpperBound().getDefiningOp<arith::ConstantOp>();
-}
-
-/// What a device computes in several instructions: skipped by ?:, it makes a branch of its own for each element.
-static bool isCall(Operation *op) {
-  return op->getDialect()->getNamespace() == math::MathDialect::getDialectNamespace() && !isa<math::FmaOp, math::AbsFOp>(op);
-}
-
-bool Emitter::canInline(Operation *op) {
-  if (isa<arith::ConstantOp>(op) || isStepOfLoop(op))
-    return true;
-  if ((isa<cu::ShuffleXorOp>(op) || isCall(op)) && mightBeSkipped(op))
-    return false;
-  bool isLoad = isa<memref::LoadOp>(op);
-  if (!isLoad && !isPureScalar(op))
-    return false;
-  if (!op->hasOneUse())
-    return false;
-  Operation *user = *op->getUsers().begin();
-  if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
-    return false;
-  if (inlined_.contains(user) && !user->hasOneUse())
-    return false;
-  // An op that mentions its operand twice would print it twice.
-  if (mentionsTwice(user) || (isa<arith::CmpFOp>(user) && op->getResult(0).getType().isF32() && isLoad))
-    return false;
-  // The statement that the expression ends up in.
-  Operation *statement = user;
-  while (inlined_.contains(statement))
-    statement = *statement->getUsers().begin();
-  if (isLoad)
-    for (Operation *between = op->getNextNode(); between != statement; between = between->getNextNode())
-      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp, cu::CommentOp>(between))
-        return false;
-  return true;
-}
-
-void Emitter::planInlining(Block &block) {
-  constexpr int kMaxDepth = 8; // longer chains get a name in between
-  llvm::DenseMap<Operation *, int> depth;
-  for (Operation &op : llvm::reverse(block)) {
-    if (!canInline(&op))
-      continue;
-    if (isa<arith::ConstantOp>(op) || isStepOfLoop(&op)) {
-      inlined_.insert(&op);
-      continue;
-    }
-    Operation *user = *op.getUsers().begin();
-    int d = inlined_.contains(user) ? depth[user] + 1 : 0;
-    if (d >= kMaxDepth)
-      continue;
-    depth[&op] = d;
-    inlined_.insert(&op);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Statements
-//===----------------------------------------------------------------------===//
-
 void Emitter::declareResult(Operation *op) {
   Expr e = makeExpr(op);
   if (e.text.empty()) {
@@ -243,6 +146,12 @@ void Emitter::emitFor(scf::ForOp op) {
       names_.alias(result, arg);
       continue;
     }
+    if (memref::AllocaOp taker = findTaker(result)) {
+      names_.alias(arg, taker);
+      names_.alias(result, arg);
+      line(assignment(names_.get(taker), init));
+      continue;
+    }
     const std::string &name = declareLeft(result, arg, "carried");
     line(typeName(arg.getType()) + " " + name + " = " + expr(init).text + ";");
     names_.alias(result, arg);
@@ -256,7 +165,7 @@ void Emitter::emitFor(scf::ForOp op) {
   const std::string &iv = names_.declare(op.getInductionVar(), wanted.empty() ? "i" : wanted);
   std::string step = expr(op.getStep()).text;
   line("for (" + typeName(op.getInductionVar()) + " " + iv + " = " + expr(op.getLowerBound()).text + "; " + iv + " < " +
-       operand(op.getUpperBound(), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
+       parenthesize(exprOf(op.getUpperBoundMutable()), kAdditive) + "; " + (step == "1" ? "++" + iv : iv + " += " + step) + ") {");
   ++indent_;
   emitBlock(*op.getBody());
   assignYield(op.getBody()->getTerminator(), op.getRegionIterArgs());
@@ -352,8 +261,8 @@ void Emitter::emitLambda(cu::LambdaOp op) {
 
 void Emitter::emitCall(cu::CallOp op) {
   std::string arguments;
-  for (Value v : op.getArguments())
-    arguments += (arguments.empty() ? "" : ", ") + expr(v).text;
+  for (OpOperand &v : op.getArgumentsMutable())
+    arguments += (arguments.empty() ? "" : ", ") + exprOf(v).text;
   line(names_.get(op.getCallee()) + "(" + arguments + ");");
 }
 
@@ -434,10 +343,24 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   }
   line(head + ") {");
   ++indent_;
+  slots_.emplace(kernel);
+  slots_->reserve(names_);
+  std::string before = std::exchange(out_, std::string());
   emitBlock(kernel.getBlock());
+  std::string body = std::exchange(out_, std::move(before));
+  declareSlotNames();
+  out_ += body;
   --indent_;
   line("}");
   return failure(failed_);
+}
+
+void Emitter::declareSlotNames() {
+  std::string sizes = slots_->declaredSizes(), stages = slots_->declaredStages();
+  if (!sizes.empty())
+    line("constexpr int " + sizes + "; // elements");
+  if (!stages.empty())
+    line("constexpr int " + stages + "; // slots");
 }
 
 std::string calledText(const std::set<std::string> &typedefs, const std::set<std::string> &helpers, int generation) {

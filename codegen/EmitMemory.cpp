@@ -33,9 +33,9 @@ void Emitter::emitCopy(cu::CopyOp op) {
     return;
   }
   std::string from = address(op.getSource(), op.getSourceIndices()), to = address(op.getTarget(), op.getTargetIndices());
-  std::string value = op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)(" + from + "))"
-                                        : "*(const " + std::string(word) + " *)(" + from + ")";
-  line("*(" + std::string(word) + " *)(" + to + ") = " + value + ";");
+  std::string value =
+      op.getStreaming() ? "__ldcs((const " + std::string(word) + " *)" + from + ")" : "*(const " + std::string(word) + " *)" + from;
+  line("*(" + std::string(word) + " *)" + to + " = " + value + ";");
 }
 
 void Emitter::emitCpAsync(cu::CpAsyncOp op) {
@@ -84,7 +84,7 @@ void Emitter::emitAtomic(cu::AtomicOp op) {
                    : isUnsigned ? "unsigned"
                                 : "";
   if (!as.empty()) {
-    to = "(" + as + " *)(" + to + ")";
+    to = "(" + as + " *)" + to;
     value = "(" + as + ")(" + value + ")";
   }
   line(name + "(" + to + ", " + value + ");");
@@ -115,6 +115,38 @@ void Emitter::emitGather(cu::GatherOp op) {
   line(element(op.getTarget(), op.getTargetIndices()) + " = " + name + "(" + args + ");");
 }
 
+cu::SharedOp Emitter::findBefore(cu::SharedOp array) {
+  cu::SharedOp before;
+  array->getParentOfType<cu::KernelOp>().walk([&](cu::SharedOp other) {
+    Operation *place = other->getBlock()->findAncestorOpInBlock(*array);
+    bool isSeen = place && names_.has(other) && other->isBeforeInBlock(place);
+    if (isSeen && other.getOffset() < array.getOffset() && (!before || before.getOffset() < other.getOffset()))
+      before = other;
+  });
+  return before;
+}
+
+/// Where an array lies in shared memory: behind another one, or by the byte.
+Expr Emitter::sharedArray(cu::SharedOp array) {
+  const std::string type = elementName(array), cast = "(" + type + " *)";
+  constexpr int64_t kAligned = 128;
+  if (cu::SharedOp before = findBefore(array)) {
+    const std::string typeBefore = elementName(before), name = names_.get(before);
+    const int64_t elements = llvm::cast<MemRefType>(before.getType()).getNumElements(), bytes = elements * bitsOfElement(before) / 8;
+    const int64_t distance = int64_t(array.getOffset() - before.getOffset());
+    std::string all = distance == bytes ? slots_->allOf(before) : "";
+    if (all.empty() && distance == bytes)
+      all = std::to_string(elements);
+    if (all.empty() && distance == kAligned && type == typeBefore)
+      all = std::to_string(kAligned) + " / sizeof(" + type + ")";
+    if (!all.empty())
+      return type == typeBefore ? Expr{name + " + " + all, kAdditive} : Expr{cast + "(" + name + " + " + all + ")", kUnary};
+  }
+  use("kc_shared");
+  return array.getOffset() ? Expr{cast + "(kc_shared() + " + std::to_string(array.getOffset()) + ")", kUnary}
+                           : Expr{cast + "kc_shared()", kUnary};
+}
+
 /// A private array of one element is a variable.
 static bool isVariable(Value memref) {
   auto variable = memref.getDefiningOp<memref::AllocaOp>();
@@ -142,6 +174,17 @@ memref::AllocaOp Emitter::findBegun(Value left) {
   bool isLeft = variable && isa_and_nonnull<scf::ForOp, scf::IfOp>(left.getDefiningOp());
   return isLeft && store->getBlock() == left.getDefiningOp()->getBlock() && startsWithStore(variable) == store ? variable
                                                                                                                : memref::AllocaOp();
+}
+
+memref::AllocaOp Emitter::findTaker(Value left) {
+  auto loop = left.getDefiningOp<scf::ForOp>();
+  auto store = loop && left.hasOneUse() ? dyn_cast<memref::StoreOp>(loop->getNextNode()) : memref::StoreOp();
+  if (!store || store.getValueToStore() != left || loop.getNumResults() != 1 || left.getType().isIndex() || !isVariable(store.getMemRef()))
+    return {};
+  auto variable = store.getMemRef().getDefiningOp<memref::AllocaOp>();
+  auto isApart = [&](Operation *user) { return !loop->isAncestor(user) && !user->getParentOfType<cu::LambdaOp>(); };
+  bool isTaken = startsWithStore(variable) != store && llvm::all_of(variable->getUsers(), isApart);
+  return isTaken ? variable : memref::AllocaOp();
 }
 
 /// What computes the elements of a thread's own array, where a single statement stores them.
@@ -228,6 +271,8 @@ void Emitter::emitStore(memref::StoreOp o) {
     names_.alias(begun, o.getValueToStore());
     return;
   }
+  if (findTaker(o.getValueToStore()))
+    return;
   std::string target = element(o.getMemRef(), o.getIndices());
   if (auto first = declares_.find(o); first != declares_.end())
     line((first->second ? "const " : "") + elementName(o.getMemRef()) + " " + target + " = " + expr(o.getValueToStore()).text + ";");

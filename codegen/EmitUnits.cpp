@@ -17,12 +17,12 @@ bool Emitter::emitWarpUnit(Operation *op) {
         bool words = cast<MemRefType>(o.getTarget().getType()).getElementTypeBitWidth() == 32;
         std::string to = address(o.getTarget(), o.getTargetIndices());
         callHelper(o, "kc_ldmatrix_x" + llvm::Twine(o.getCount()) + (o.getTrans() ? "_trans" : ""),
-                   (words ? to : "(unsigned *)(" + to + ")") + ", " + address(o.getSource(), o.getSourceIndices()));
+                   (words ? to : "(unsigned *)" + to) + ", " + address(o.getSource(), o.getSourceIndices()));
         return true;
       })
       .Case<cu::StmatrixOp>([&](cu::StmatrixOp o) {
         callHelper(o, o.getTrans() ? "kc_stmatrix_x4_trans" : "kc_stmatrix_x4",
-                   address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)(" + address(o.getSource(), o.getSourceIndex()) + ")");
+                   address(o.getTarget(), o.getTargetIndex()) + ", (const unsigned *)" + address(o.getSource(), o.getSourceIndex()));
         return true;
       })
       .Case<cu::DealBytesOp>([&](cu::DealBytesOp o) {
@@ -39,7 +39,7 @@ bool Emitter::emitWarpUnit(Operation *op) {
         std::string a = address(o.getA(), o.getAIndices());
         bool isWords = cast<MemRefType>(o.getA().getType()).getElementTypeBitWidth() == 32; // else what another product left
         callHelper(o, "kc_mma_" + o.getShape(),
-                   address(o.getAcc(), o.getAccIndices()) + ", " + (isWords ? a : "(const unsigned *)(" + a + ")") + ", " +
+                   address(o.getAcc(), o.getAccIndices()) + ", " + (isWords ? a : "(const unsigned *)" + a) + ", " +
                        address(o.getB(), o.getBIndices()),
                    " of shape " + o.getShape());
         return true;
@@ -66,7 +66,7 @@ void Emitter::holdOperand(Value registers) {
 
 /// The last argument of a product: whether it is added to what the accumulator holds.
 std::string Emitter::accumulates(bool fresh, Value accumulate) {
-  return fresh ? "0" : accumulate ? operand(accumulate, kConditional) : "1";
+  return fresh ? "false" : accumulate ? operand(accumulate, kConditional) : "true";
 }
 
 /// The name of a product's helper: `kc_wgmma_bf16<160, 0, 1>`. 16-bit operands say which of them lie transposed.
@@ -101,7 +101,7 @@ bool Emitter::emitWarpgroupUnit(Operation *op) {
       })
       .Case<cu::WgmmaRegistersOp>([&](cu::WgmmaRegistersOp o) {
         callHelper(o, wgmmaName("kc_wgmma_rs_", o.getType(), o.getN(), {o.getTransposeB() != 0}),
-                   address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)(" + address(o.getA(), o.getAIndex()) + "), " +
+                   address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)" + address(o.getA(), o.getAIndex()) + ", " +
                        operand(o.getB(), kConditional) + ", " + accumulates(o.getFresh(), o.getAccumulate()));
         return true;
       })

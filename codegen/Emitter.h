@@ -8,6 +8,7 @@
 #include "codegen/EmitCuda.h"
 #include "codegen/Names.h"
 #include "codegen/Operators.h"
+#include "codegen/SlotNames.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,6 +26,8 @@ private:
   // Expressions.cpp
   Expr expr(mlir::Value value);
   std::string operand(mlir::Value value, int atLeast);
+  /// As `expr` of the operand's value; constants of slots go by their names here.
+  Expr exprOf(mlir::OpOperand &use);
   Expr makeExpr(mlir::Operation *op);
   Expr arithmeticExpr(mlir::Operation *op);
   Expr memoryExpr(mlir::Operation *op);
@@ -34,6 +37,9 @@ private:
   std::string assignment(const std::string &target, mlir::Value value);
   Expr negatedComparison(mlir::arith::CmpFOp op);
   Expr shuffle(cu::ShuffleXorOp op);
+  Expr sharedArray(cu::SharedOp array);
+  /// The array in front of `array` in shared memory, if its name can be seen there.
+  cu::SharedOp findBefore(cu::SharedOp array);
   Expr call(llvm::StringRef function, mlir::ValueRange args);
   Expr helper(llvm::StringRef name, mlir::ValueRange args);
   Expr mathCall(mlir::Operation *op);
@@ -56,7 +62,6 @@ private:
   /// Of an index as C sees it: an expression is as wide as its operands are.
   unsigned bitsInC(mlir::Value v);
   bool isNarrowInC(mlir::Value v, unsigned bits);
-  bool canInline(mlir::Operation *op);
 
   // Conversions.cpp
   Expr conversion(mlir::Operation *op);
@@ -72,6 +77,8 @@ private:
   // EmitBarriers.cpp
   bool emitBarrier(mlir::Operation *op);
   bool emitMbarrier(mlir::Operation *op);
+  /// How many bytes tensor copies bring, as a sum of slots where they fill whole ones.
+  std::string bytesOfCopies(cu::MbarrierExpectOp op);
   bool emitTensorCopy(mlir::Operation *op);
   bool emitTicket(mlir::Operation *op);
   std::string coordinates(mlir::ValueRange values);
@@ -97,11 +104,17 @@ private:
   bool isCopy(mlir::memref::StoreOp only);
   /// The variable that begins with what a loop or branch leaves, if nobody else reads that: both are one variable.
   static mlir::memref::AllocaOp findBegun(mlir::Value left);
+  /// The variable that takes what a loop leaves as soon as that is over, and that nothing in the loop knows: the loop goes by its name.
+  static mlir::memref::AllocaOp findTaker(mlir::Value left);
   /// Whether no store to the variable that `load` reads stands between it and where its users, all in its block, are printed.
   bool keepsValue(mlir::memref::LoadOp load);
 
-  // EmitCuda.cpp
+  // Inlining.cpp
+  bool isPlain(mlir::Operation *op);
+  bool canInline(mlir::Operation *op);
   void planInlining(mlir::Block &block);
+
+  // EmitCuda.cpp
   void emitBlock(mlir::Block &block);
   void emitOp(mlir::Operation *op);
   bool emitControl(mlir::Operation *op);
@@ -114,6 +127,7 @@ private:
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitLambda(cu::LambdaOp op);
+  void declareSlotNames();
   void emitCall(cu::CallOp op);
   void declareResult(mlir::Operation *op);
   void assignYield(mlir::Operation *yield, mlir::ValueRange targets);
@@ -131,6 +145,7 @@ private:
   const EmitOptions &options_;
   std::set<std::string> &typedefs_, &helpers_;
   NameTable names_;
+  std::optional<SlotNames> slots_;
   llvm::DenseSet<mlir::Operation *> inlined_;
   llvm::DenseMap<mlir::Operation *, bool> declares_; ///< stores that declare their variable; whether as a constant
   llvm::DenseSet<mlir::Operation *> copies_;         ///< stores of a value to a variable that goes by the value's name

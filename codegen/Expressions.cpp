@@ -159,7 +159,18 @@ Expr Emitter::expr(Value value) {
   return {names_.get(value), kPrimary};
 }
 
+Expr Emitter::exprOf(OpOperand &use) {
+  Expr named = slots_->find(use);
+  return named.text.empty() ? expr(use.get()) : named;
+}
+
 std::string Emitter::operand(Value value, int atLeast) { return parenthesize(expr(value), atLeast); }
+
+/// The least precedence of an operand that needs no parentheses to be read aright: `(a + b) ^ c`, `(a && b) || c`, `(a < b) == c`.
+static int clearPrecedence(int precedence) {
+  bool isBits = precedence == kShift || (precedence >= kBitOr && precedence <= kBitAnd);
+  return isBits ? kUnary : precedence == kLogicalOr ? kEquality : precedence == kEquality ? kAdditive : precedence;
+}
 
 Expr Emitter::binary(Operation *op, const Infix &infix) {
   const int precedence = infix.precedence;
@@ -179,16 +190,21 @@ Expr Emitter::binary(Operation *op, const Infix &infix) {
   // Two ints make an int; what has more bits asks for them.
   if (op->getResult(0).getType().isIndex() && bitsOf(op->getResult(0)) > std::max(bitsOf(op->getOperand(0)), bitsOf(op->getOperand(1))))
     return {"(long long)" + operand(op->getOperand(0), kUnary) + symbol + operand(op->getOperand(1), precedence + 1), precedence};
-  return {operand(op->getOperand(0), precedence) + symbol + operand(op->getOperand(1), precedence + 1), precedence};
+  // (A sum behind a plus keeps its parentheses: which part loops do not change decides how many registers they take.)
+  int least = clearPrecedence(precedence);
+  Expr first = exprOf(op->getOpOperand(0));
+  return {parenthesize(first, first.precedence == precedence ? precedence : least) + symbol +
+              parenthesize(exprOf(op->getOpOperand(1)), std::max(least, precedence + 1)),
+          precedence};
 }
 
 std::string Emitter::assignment(const std::string &target, Value value) {
   std::string text = expr(value).text;
   Operation *op = value.getDefiningOp();
   if (std::optional<Infix> infix = op && inlined_.contains(op) ? findInfix(op) : std::nullopt; infix && infix->isArithmetic()) {
-    std::string symbol = infix->symbol, right = operand(op->getOperand(1), infix->precedence + 1);
-    // (text that says so has no cast, call or sum of more around it)
-    if (expr(op->getOperand(0)).text == target && text == target + " " + symbol + " " + right)
+    std::string symbol = infix->symbol;
+    // (text that begins so has no cast or call around it)
+    if (expr(op->getOperand(0)).text == target && StringRef(text).starts_with(target + " " + symbol + " "))
       return target + " " + symbol + "= " + expr(op->getOperand(1)).text + ";";
   }
   return target + " = " + text + ";";
@@ -276,11 +292,7 @@ Expr Emitter::memoryExpr(Operation *op) {
         return Expr{l.getNontemporal() ? "__ldcs(" + address(l.getMemRef(), l.getIndices()) + ")" : element(l.getMemRef(), l.getIndices()),
                     kPrimary};
       })
-      .Case<cu::SharedOp>([&](cu::SharedOp s) {
-        use("kc_shared");
-        std::string base = s.getOffset() ? "kc_shared() + " + std::to_string(s.getOffset()) : "kc_shared()";
-        return Expr{"(" + elementName(s) + " *)(" + base + ")", kUnary};
-      })
+      .Case<cu::SharedOp>([&](cu::SharedOp s) { return sharedArray(s); })
       .Case<cu::ClusterLoadOp>([&](cu::ClusterLoadOp l) {
         Type type = l.getType();
         std::string name =

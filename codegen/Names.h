@@ -22,6 +22,9 @@ std::string sanitizeName(llvm::StringRef wanted);
 /// What the result of `op` is called where nobody has named it, by what computes it: `exponential`, `lane_div_4`; may be empty.
 std::string roleOf(mlir::Operation *op);
 
+/// Whether `op` is an index or a condition, of two or three names and numbers, whose name could only spell it: `lane % 4`, `S > 0`.
+bool isSpelledByName(mlir::Operation *op);
+
 /// The names of one function, in C's scopes: a name is unique among those that can be
 /// seen where it is declared, so that none hides another, and free again behind its block.
 class NameTable {

@@ -64,9 +64,9 @@ std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
 }
 
 /// (x + y - 1) / y
-Value roundedUp(arith::DivSIOp quotient) {
-  auto sum = quotient.getLhs().getDefiningOp<arith::AddIOp>();
-  auto by = getConstantIntValue(quotient.getRhs());
+Value roundedUp(Operation *quotient) {
+  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
+  auto by = getConstantIntValue(quotient->getOperand(1));
   return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
 }
 
@@ -116,6 +116,20 @@ std::string roleOfCondition(Operation *op) {
 }
 
 } // namespace
+
+bool isSpelledByName(Operation *op) {
+  if (op->getNumResults() != 1 || !cu::findName(op->getLoc()).empty())
+    return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>([](auto o) { return nameOfPart(o).parts > 0; })
+      .Case<arith::RemSIOp, arith::DivSIOp>([](auto o) { // (by a number: other divisions are no trifle)
+        bool isTiles = std::is_same_v<decltype(o), arith::DivSIOp> && roundedUp(o);
+        return o.getType().isIndex() && getConstantIntValue(o.getRhs()) && !isTiles && nameOfPart(o.getLhs()).parts > 0;
+      })
+      .Case<arith::CmpIOp>(
+          [](auto o) { return o.getLhs().getType().isIndex() && join(nameOfPart(o.getLhs()), "", nameOfPart(o.getRhs())).parts > 0; })
+      .Default(false);
+}
 
 std::string roleOf(Operation *op) {
   if (!op || op->getNumResults() != 1)

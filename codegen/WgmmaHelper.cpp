@@ -52,7 +52,7 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   // D += A * B; the last operand decides whether the old D counts.
   std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (kind->integer ? "int" : "float") + " *d, " +
                      (inRegisters ? "const unsigned *a" : "unsigned long long a") +
-                     ",\n    unsigned long long b, int accumulate) {\n"
+                     ",\n    unsigned long long b, bool accumulate) {\n"
                      "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
                      operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind->shape + "." +
                      kind->types + " {\"\n      \"";
@@ -70,7 +70,7 @@ std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
   for (int i = 0; i < n / 2; ++i)
     text += (i ? i % 8 ? ", " : ",\n        " : "") + (constraint + std::to_string(i) + "])");
   const char *a = inRegisters ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)";
-  return text + "\n      : " + a + ", \"l\"(b), \"r\"(accumulate));\n}";
+  return text + "\n      : " + a + ", \"l\"(b), \"r\"((int)accumulate));\n}";
 }
 
 } // namespace kernelc::codegen

@@ -101,11 +101,11 @@ absl::string_view assignedName(absl::string_view line) {
   if (assignment == absl::string_view::npos)
     return {};
   absl::string_view left = line.substr(0, assignment);
-  if (size_t address = left.find(")("); absl::StartsWith(left, "*(") && address != absl::string_view::npos) {
-    left.remove_prefix(address + 2);
+  if (size_t cast = left.find(')'); absl::StartsWith(left, "*(") && cast != absl::string_view::npos) {
+    left.remove_prefix(cast + 1);
     absl::ConsumePrefix(&left, "&");
   }
-  absl::string_view name = left.substr(0, left.find_first_of("[)"));
+  absl::string_view name = left.substr(0, left.find('['));
   return absl::StrContains(name, ' ') ? absl::string_view() : name;
 }
 
@@ -115,9 +115,8 @@ std::pair<size_t, std::string> targetOf(const std::string &line) {
 }
 
 bool isShared(const std::vector<std::string> &lines, size_t before, absl::string_view name) {
-  std::string declared = absl::StrCat(" *const ", name, " = (");
-  return anyVisible(lines, before,
-                    [&](const std::string &l) { return absl::StrContains(l, declared) && absl::StrContains(l, "(kc_shared()"); });
+  std::string declared = absl::StrCat(" *const ", name, " = ");
+  return anyVisible(lines, before, [&](const std::string &l) { return absl::StrContains(l, declared); });
 }
 
 bool isOwn(const std::vector<std::string> &lines, size_t from, size_t to, absl::string_view name) {

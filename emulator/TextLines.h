@@ -40,7 +40,7 @@ bool mentions(absl::string_view text, const std::string &name);
 /// Where ` = ` or ` += ` of an assignment begins; npos in other lines. (` <= ` and the like compare.)
 size_t findAssignment(absl::string_view line);
 
-/// The array or variable that an assignment such as `*(uint4 *)(&a[i]) = ..`, `*(uint4 *)(a) = ..` or `a[i] += ..` writes;
+/// The array or variable that an assignment such as `*(uint4 *)&a[i] = ..`, `*(uint4 *)a = ..` or `a[i] += ..` writes;
 /// empty for what is no assignment, or declares its target.
 absl::string_view assignedName(absl::string_view line);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-outline: see Passes.td.
+#include "ir/cu/Marks.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Iterators.h"
 #include "passes/Passes.h"
 #include "passes/cu/SameRuns.h"
@@ -196,10 +198,73 @@ void eraseUnused(cu::KernelOp kernel) {
   });
 }
 
+/// Whether ops compute the same of the same values, where numbers are the same wherever they stand.
+bool areSame(Operation *x, Operation *y) {
+  auto isSameValue = [](Value a, Value b) {
+    std::optional<int64_t> number = getConstantIntValue(a);
+    return success(a == b || (number && number == getConstantIntValue(b) && a.getType() == b.getType()));
+  };
+  return OperationEquivalence::isEquivalentTo(x, y, isSameValue, /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+}
+
+/// Computes which thread, lane and warp this is (`tid % 32`) ahead of a lambda, where others behind it ask for it, too.
+class ThreadNumbers {
+public:
+  explicit ThreadNumbers(cu::KernelOp kernel) : kernel_(kernel), dominance_(kernel) {}
+
+  void shareWith(cu::LambdaOp lambda) {
+    Operation *before = lambda->getPrevNode();
+    place_ = isa_and_nonnull<cu::CommentOp>(before) ? before : lambda;
+    SmallVector<Operation *> inside;
+    lambda.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { inside.push_back(op); });
+    for (Operation *op : inside)
+      if (isOfThread(op))
+        share(op, lambda);
+  }
+
+private:
+  bool isOfThread(Operation *op) const {
+    auto isKnown = [&](Value v) { return getConstantIntValue(v) || v.getDefiningOp<cu::ThreadIdOp>(); };
+    return isa<cu::ThreadIdOp>(op) ||
+           (isMovable(op) && cu::isIndexOp(op) && op->getNumOperands() && llvm::all_of(op->getOperands(), isKnown));
+  }
+
+  void share(Operation *op, cu::LambdaOp lambda) {
+    SmallVector<Operation *> others;
+    kernel_.walk([&](Operation *other) {
+      if (!lambda->isProperAncestor(other) && areSame(op, other) && dominance_.properlyDominates(lambda.getOperation(), other))
+        others.push_back(other);
+    });
+    if (others.empty())
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (Operation *number = operand.get().getDefiningOp(); lambda->isProperAncestor(number)) {
+        OpBuilder b(place_);
+        operand.set(b.clone(*number)->getResult(0));
+      }
+    op->moveBefore(place_);
+    for (Operation *other : others) {
+      if (cu::findName(op->getLoc()).empty())
+        op->setLoc(other->getLoc());
+      other->replaceAllUsesWith(op);
+      other->erase();
+    }
+  }
+
+  cu::KernelOp kernel_;
+  DominanceInfo dominance_;
+  Operation *place_ = nullptr; ///< ahead of the lambda and its comment
+};
+
 struct CuOutlinePass : impl::CuOutlineBase<CuOutlinePass> {
   void runOnOperation() override {
     for (bool isDone = false; !isDone; eraseUnused(getOperation()))
       isDone = !PlaceFinder(getOperation()).outlineOne();
+    SmallVector<cu::LambdaOp> lambdas;
+    getOperation().walk([&](cu::LambdaOp lambda) { lambdas.push_back(lambda); });
+    ThreadNumbers numbers(getOperation());
+    for (cu::LambdaOp lambda : lambdas)
+      numbers.shareWith(lambda);
   }
 };
 

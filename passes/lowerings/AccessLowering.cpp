@@ -2,6 +2,8 @@
 // Where the elements of an access are, and how many of them an instruction takes.
 #include "passes/lowerings/AccessLowering.h"
 
+#include "passes/lowerings/MaskNames.h"
+
 #include "passes/tile/RowVector.h"
 
 using namespace mlir;
@@ -87,7 +89,7 @@ SmallVector<Value> AccessLowering::coordinates(const OpenDigits &open) {
 SmallVector<Value> AccessLowering::subscripts(ValueRange coords) {
   SmallVector<Value> out;
   for (AffineExpr e : map_.getResults())
-    out.push_back(c_.expand(e, coords, loc_, /*computed=*/true));
+    out.push_back(subscriptAt(c_, e, coords, loc_));
   return out;
 }
 

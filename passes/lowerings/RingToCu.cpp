@@ -184,7 +184,7 @@ private:
       auto [keepsLow, keepsHigh] = findKeptEnds(c_.func, op_.getMap(), tensorShape, r, shape_, op_.getMask());
       if (keepsLow && keepsHigh)
         continue;
-      Value s = c_.expand(e, coords, loc_, /*computed=*/true);
+      Value s = subscriptAt(c_, e, coords, loc_);
       if (!keepsLow)
         require(maskName(c_, e, "not_negative"), arith::CmpIPredicate::sge, s, c_.index(0, loc_));
       if (!keepsHigh)
@@ -198,7 +198,7 @@ private:
     Value linear;
     Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
-      Value s = c_.expand(e, coords, loc_, /*computed=*/true);
+      Value s = subscriptAt(c_, e, coords, loc_);
       if (strides)
         linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);
       else if (!linear)
@@ -228,7 +228,9 @@ private:
         added = c_.add(added, c_.mul(m, int64_t(d) == dim_ ? 1 : slot.rowStride[d] * slot.pitch, loc_), loc_);
       else
         coords[d] = c_.add(own[d], m, c_.named(c_.indexName(d) + "_in", loc_));
-    return c_.add(address_.at(coords), added, loc_);
+    Value at = address_.at(coords);
+    nameIfUnnamed(c_, at, cu::findName(op_.getBase().getLoc()) + "_in_slot");
+    return c_.add(at, added, loc_);
   }
 
   void copyThroughRegisters(Value source, Value from, Value target, Value to, Value valid) {

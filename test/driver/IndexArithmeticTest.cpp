@@ -65,7 +65,7 @@ TEST(IndexArithmetic, EveryOtherElementComesInWholeVectors) {
   for (int64_t n : {1, 37, 64, 1030})
     for (bool specialise : {true, false})
       EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", n}}, .target = "sm_90a", .specialise = specialise}), "") << n;
-  EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", 64}}, .target = "sm_90a", .expect = "= *(const uint4 *)(&x["}), "");
+  EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", 64}}, .target = "sm_90a", .expect = "= *(const uint4 *)&x["}), "");
 }
 
 } // namespace

@@ -36,10 +36,10 @@ TEST(TransposedView, OddSizes) {
 // Rows of a view are loaded in vectors; sums over them are sums of columns.
 TEST(TransposedView, ElementwiseAndReductions) {
   EXPECT_EQ(runCase(on("def f(x: f32[M, N], b: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = x[i, j] + b[i, j] }", {{"M", 36}, {"N", 68}},
-                       {{"x", "transposed"}}, "(const uint4 *)(&x")),
+                       {{"x", "transposed"}}, "(const uint4 *)&x")),
             "");
   EXPECT_EQ(runCase(on("def f(x: f32[M, N]) -> (y: f32[M]) { y[i] = sum[j](x[i, j]) }", {{"M", 36}, {"N", 260}}, {{"x", "transposed"}},
-                       "(const uint4 *)(&x")),
+                       "(const uint4 *)&x")),
             "");
   EXPECT_EQ(runCase(on("def f(x: f32[M, N, L]) -> (y: f32[M, L]) { y[i, l] = max[j](x[i, j, l]) }", {{"M", 12}, {"N", 20}, {"L", 8}},
                        {{"x", "transposed"}}, "")),

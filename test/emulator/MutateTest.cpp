@@ -362,7 +362,7 @@ TEST(Mutate, SaysWhyAMaskSurvives) {
 
 TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
   auto onlyCopies = [](const std::string &block) {
-    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  if (next < tiles) {\n" +
+    Mutants found = mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)kc_shared();\n  if (next < tiles) {\n" +
                               block + "  }\n}\n");
     return found.all[0].onlyCopies;
   };
@@ -370,10 +370,10 @@ TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
                            "&x[at], at < N ? 16 : 0);\n    }\n";
   EXPECT_TRUE(onlyCopies(copy + "    kc_cp_async_commit();\n"));
   EXPECT_FALSE(onlyCopies(copy + "    y[at] = 1;\n"));
-  const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)(&r[0]) = *(const unsigned "
-                             "*)(&x[next]);\n    } else {\n      r[0] = 0x0;\n    }\n";
+  const std::string staged = "    alignas(16) unsigned char r[4];\n    if (next < N) {\n      *(unsigned *)&r[0] = *(const unsigned "
+                             "*)&x[next];\n    } else {\n      r[0] = 0x0;\n    }\n";
   EXPECT_TRUE(onlyCopies(staged + "    s[next] = r[0];\n"));
-  EXPECT_TRUE(onlyCopies("    alignas(16) char r[16];\n    *(uint4 *)(r) = *(const uint4 *)(&x[at]);\n    s[next] = r[0];\n"))
+  EXPECT_TRUE(onlyCopies("    alignas(16) char r[16];\n    *(uint4 *)r = *(const uint4 *)&x[at];\n    s[next] = r[0];\n"))
       << "all of an array in one vector";
   EXPECT_FALSE(onlyCopies(staged + "    sum = sum + r[0];\n"));
   EXPECT_FALSE(onlyCopies(staged)) << "brings nothing into shared memory";
@@ -383,7 +383,7 @@ TEST(Mutate, KnowsWhatGuardsCopiesOnly) {
 
 TEST(Mutate, FollowsLambdasThatAreCalled) {
   auto find = [](const std::string &body, const std::string &taken = "&") {
-    return mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)(kc_shared());\n  const auto part = [" + taken +
+    return mutantsOf("extern \"C\" __global__ void k() {\n  short *const s = (short *)kc_shared();\n  const auto part = [" + taken +
                      "](const int at) {\n" + body + "  };\n  if (next < tiles) {\n    part(next);\n  }\n  y[0] = 1;\n}\n")
         .all.back();
   };

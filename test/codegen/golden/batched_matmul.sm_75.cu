@@ -39,6 +39,8 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 #line 2 "batched_matmul.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *__restrict__ a,
     const f16 *__restrict__ b, f16 *__restrict__ c, const int M, const int K, const int N) {
+  constexpr int slot_size = 4096; // elements
+  constexpr int stages = 2; // slots
   const int block = (int)blockIdx.x;
   const int i_tiles = (M + 127) / 128;
   const int j_tiles = (N + 127) / 128;
@@ -53,53 +55,51 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
   // 2 slots of 128 by 32 elements.
-  f16 *const a_slots = (f16 *)(kc_shared());
+  f16 *const a_slots = (f16 *)kc_shared();
   // 2 slots of 128 by 32 elements.
-  f16 *const b_slots = (f16 *)(kc_shared() + 16384);
+  f16 *const b_slots = a_slots + stages * slot_size;
+  const int tid = (int)threadIdx.x;
+  const int lane = tid % 32;
+  const int warp = tid / 32;
   // Brings a tile into its slot.
   const auto fill = [&](const bool exists, const int k0, const int slot_start) {
     if (exists) {
-      const int tid = (int)threadIdx.x;
-      const int lane = tid % 32;
-      const int lane_mod_4 = lane % 4;
-      const int k_thread = k0 + lane_mod_4 * 8;
-      const int warp = tid / 32;
+      const int k_thread = k0 + lane % 4 * 8;
       const int i_thread = lane / 4 + warp * 8;
       const bool k_inside = k_thread < K;
       const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
-      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
+      const int a_in_slot = i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8;
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        const int offset_1 = a_row + i_by32 * 32 * K;
+        const int offset = a_row + i_by32 * 32 * K;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
         if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
-          *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
+          *(uint4 *)r = *(const uint4 *)&a[offset];
         }
-        *(uint4 *)(&a_slots[slot_start + (offset + i_by32 * 1024)]) = *(const uint4 *)(r);
+        *(uint4 *)&a_slots[slot_start + (a_in_slot + i_by32 * 1024)] = *(const uint4 *)r;
       }
-      const int lane_mod_16 = lane % 16;
-      const int j_thread = lane_mod_16 * 8;
+      const int j_thread = lane % 16 * 8;
       const int k_thread_1 = lane / 16 + warp * 2;
       const int j = j0 + j_thread;
       const bool j_inside = j < N;
       const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
-      const int offset_1 = j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8;
+      const int b_in_slot = j_thread / 64 * 2048 + k_thread_1 * 64 + ((lane % 16 % 8) ^ (k_thread_1 % 8)) * 8;
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-        const int offset_2 = b_row + k_by8 * 8 * N;
+        const int offset = b_row + k_by8 * 8 * N;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
         if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
-          *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
+          *(uint4 *)r = *(const uint4 *)&b[offset];
         }
-        *(uint4 *)(&b_slots[slot_start + (offset_1 + k_by8 * 512)]) = *(const uint4 *)(r);
+        *(uint4 *)&b_slots[slot_start + (b_in_slot + k_by8 * 512)] = *(const uint4 *)r;
       }
     }
   };
@@ -111,28 +111,23 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   for (int reg = 0; reg < 128; ++reg) {
     acc[reg] = 0.0f;
   }
-  const int tid = (int)threadIdx.x;
-  const int warp = tid / 32;
   const int warp_row = warp % 2 * 64;
-  const int warp_div_2 = warp / 2;
-  const int warp_column = warp_div_2 * 64;
-  const int lane = tid % 32;
+  const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
-  const int lane_div_16 = lane / 16;
-  const int lane_column = lane_div_16 * 8;
-  const int chunk = warp_div_2 * 8;
+  const int lane_column = lane / 16 * 8;
+  const int chunk = warp / 2 * 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
-    const int slot_start = k_tile % 2 * 4096;
+    const int slot_start = k_tile % stages * slot_size;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
     // Loads what the next products multiply.
     const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
-      const int offset = chunk_1 + lane_div_16;
+      const int offset = chunk_1 + lane / 16;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
         const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
       }
       const int lane_row_1 = next_k + lane_row;
       const int row_start = lane_row_1 * 64;
@@ -142,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
                              &b_slots[slot_start +
                                       ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
-                                       ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
+                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
       }
     };
     load_fragments(0, 0, 0);
@@ -164,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
     }
     const int ahead = k_tile + 1;
     // A later tile, on its way into the slot that was read last.
-    fill(ahead < k_tiles, ahead * 32, ahead % 2 * 4096);
+    fill(ahead < k_tiles, ahead * 32, ahead % stages * slot_size);
   }
   alignas(16) f16 c_r[128];
   #pragma unroll
@@ -185,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
         const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
         if (i < M && j_inside) {
-          *(unsigned *)(&c[(n_tile * M + i) * N + j]) = *(const unsigned *)(&c_r[reg]);
+          *(unsigned *)&c[(n_tile * M + i) * N + j] = *(const unsigned *)&c_r[reg];
         }
       }
     }

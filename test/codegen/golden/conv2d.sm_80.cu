@@ -44,6 +44,8 @@ static __device__ __forceinline__ unsigned short kc_f32_to_f16(float v) {
 #line 3 "conv2d.kc"
 extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__restrict__ x, const f16 *__restrict__ f,
     f16 *__restrict__ y, const int H, const int W, const int C, const int R, const int S, const int O) {
+  constexpr int slot_size = 4096; // elements
+  constexpr int stages = 4; // slots
   const int block = (int)blockIdx.x;
   const int w_tiles = (W + 127) / 128;
   const int o_tiles = (O + 127) / 128;
@@ -61,9 +63,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int C_tiles = (C + 31) / 32;
   const int c_tiles = R * S * C_tiles;
   // 4 slots of 128 by 32 elements.
-  f16 *const x_slots = (f16 *)(kc_shared());
+  f16 *const x_slots = (f16 *)kc_shared();
   // 4 slots of 128 by 32 elements.
-  f16 *const f_slots = (f16 *)(kc_shared() + 32768);
+  f16 *const f_slots = x_slots + stages * slot_size;
+  const int tid = (int)threadIdx.x;
+  const int lane = tid % 32;
+  const int warp = tid / 32;
   // Brings a tile into its slot.
   const auto fill = [&](const int c_tile) {
     if (c_tile < c_tiles) {
@@ -71,34 +76,28 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int quotient = c_tile / C_tiles;
       const int s0 = quotient % S;
       const int r0 = quotient / S;
-      const int slot_start = c_tile % 4 * 4096;
-      const int tid = (int)threadIdx.x;
-      const int lane = tid % 32;
-      const int lane_mod_4 = lane % 4;
-      const int warp = tid / 32;
+      const int slot_start = c_tile % stages * slot_size;
       const int w_thread = lane / 4 + warp * 8;
-      const int c = c0 + lane_mod_4 * 8;
-      const int offset = h_tile + r0 - R / 2;
-      const bool inside = c < C && offset >= 0 && offset < H;
-      const int S_div_2 = S / 2;
-      const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
-      const int offset_1 = w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8;
+      const int c = c0 + lane % 4 * 8;
+      const int h_r = h_tile + r0 - R / 2;
+      const bool inside = c < C && h_r >= 0 && h_r < H;
+      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
+      const int x_in_slot = w_thread * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8;
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C],
-                             inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
+        const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
+        kc_cp_async_zfill_16(&x_slots[slot_start + (x_in_slot + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C],
+                             inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
-      const int lane_mod_16 = lane % 16;
-      const int o_thread = lane_mod_16 * 8;
+      const int o_thread = lane % 16 * 8;
       const int c_thread = lane / 16 + warp * 2;
       const int o = o0 + o_thread;
       const bool o_inside = o < O;
       const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
-      const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8;
+      const int f_in_slot = o_thread / 64 * 2048 + c_thread * 64 + ((lane % 16 % 8) ^ (c_thread % 8)) * 8;
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O],
+        kc_cp_async_zfill_16(&f_slots[slot_start + (f_in_slot + c_by8 * 512)], &f[f_row + c_by8 * 8 * O],
                              o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
@@ -115,29 +114,24 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   for (int reg = 0; reg < 128; ++reg) {
     acc[reg] = 0.0f;
   }
-  const int tid = (int)threadIdx.x;
-  const int warp = tid / 32;
   const int warp_row = warp % 2 * 64;
-  const int warp_div_2 = warp / 2;
-  const int warp_column = warp_div_2 * 64;
-  const int lane = tid % 32;
+  const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
-  const int lane_div_16 = lane / 16;
-  const int lane_column = lane_div_16 * 8;
-  const int chunk = warp_div_2 * 8;
+  const int lane_column = lane / 16 * 8;
+  const int chunk = warp / 2 * 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int slot_start = c_tile % 4 * 4096;
+    const int slot_start = c_tile % stages * slot_size;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
     // Loads what the next products multiply.
     const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
-      const int offset = chunk_1 + lane_div_16;
+      const int offset = chunk_1 + lane / 16;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
         const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
       }
       const int lane_row_1 = next_k + lane_row;
       const int row_start = lane_row_1 * 64;
@@ -147,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
                              &f_slots[slot_start +
                                       ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
-                                       ((chunk + np * 2 + lane_div_16) % 8 ^ swizzle) * 8)]);
+                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
       }
     };
     load_fragments(0, 0, 0);
@@ -190,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
         const int reg = w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
         const int w = w0 + (w_thread + w_by8 * 8 + w_by16 * 16);
         if (w < W && o_inside) {
-          *(unsigned *)(&y[((n_tile * H + h_tile) * W + w) * O + o]) = *(const unsigned *)(&y_r[reg]);
+          *(unsigned *)&y[((n_tile * H + h_tile) * W + w) * O + o] = *(const unsigned *)&y_r[reg];
         }
       }
     }

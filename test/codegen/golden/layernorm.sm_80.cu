@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -59,17 +59,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
   const bool first_lane = lane == 0;
-  float *const sum_j_partials = (float *)(kc_shared());
+  float *const sum_j_partials = (float *)kc_shared();
   if (first_lane) {
     sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
-  float total = 0.0f;
+  sum_j = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total += sum_j_partials[w];
+    sum_j += sum_j_partials[w];
   }
-  sum_j = total;
   // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial_1[4];
 #line 3 "layernorm.kc"
@@ -87,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -117,17 +116,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
   for (int step = 0; step < 5; ++step) {
     sum_j_1 += __shfl_xor_sync(0xffffffffu, sum_j_1, 1 << step);
   }
-  float *const sum_j_partials_1 = (float *)(kc_shared() + 128);
+  float *const sum_j_partials_1 = sum_j_partials + 128 / sizeof(float);
   if (first_lane) {
     sum_j_partials_1[warp] = sum_j_1;
   }
   __syncthreads();
-  float total_1 = 0.0f;
+  sum_j_1 = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 += sum_j_partials_1[w];
+    sum_j_1 += sum_j_partials_1[w];
   }
-  sum_j_1 = total_1;
   // Walk j in tiles, for y.
 #line 4 "layernorm.kc"
   for (int j0 = 0; j0 < N; j0 += 4096) {
@@ -137,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -165,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&gain_r[j_by512 * 4]) = *(const uint4 *)(&gain[j]);
+        *(uint4 *)&gain_r[j_by512 * 4] = *(const uint4 *)&gain[j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -184,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&bias_r[j_by512 * 4]) = *(const uint4 *)(&bias[j]);
+        *(uint4 *)&bias_r[j_by512 * 4] = *(const uint4 *)&bias[j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -202,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&y[block * N + j]) = *(const uint4 *)(&y_r[j_by512 * 4]);
+        *(uint4 *)&y[block * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
       }
     }
   }

@@ -48,6 +48,8 @@ static __device__ __forceinline__ float kc_bf16_to_f32(unsigned short v) { retur
 #line 4 "linear.kc"
 extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__restrict__ x, const bf16 *__restrict__ w,
     const bf16 *__restrict__ b, bf16 *__restrict__ y, const int M, const int K, const int N) {
+  constexpr int slot_size = 4096; // elements
+  constexpr int stages = 4; // slots
   const int block = (int)blockIdx.x;
   const int group_tiles = (N + 127) / 128 * 8;
   const int in_group = block % group_tiles;
@@ -57,31 +59,31 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;
   // 4 slots of 128 by 32 elements.
-  bf16 *const x_slots = (bf16 *)(kc_shared());
+  bf16 *const x_slots = (bf16 *)kc_shared();
   // 4 slots of 128 by 32 elements.
-  bf16 *const w_slots = (bf16 *)(kc_shared() + 32768);
+  bf16 *const w_slots = x_slots + stages * slot_size;
+  const int tid = (int)threadIdx.x;
+  const int lane = tid % 32;
+  const int warp = tid / 32;
   // Brings a tile into its slot.
 #line 3 "linear.kc"
   const auto fill = [&](const int k_tile) {
     if (k_tile < k_tiles) {
-      const int slot_start = k_tile % 4 * 4096;
-      const int tid = (int)threadIdx.x;
-      const int lane = tid % 32;
-      const int lane_mod_4 = lane % 4;
-      const int i_thread = lane / 4 + tid / 32 * 8;
-      const int k = k_tile * 32 + lane_mod_4 * 8;
+      const int slot_start = k_tile % stages * slot_size;
+      const int i_thread = lane / 4 + warp * 8;
+      const int k = k_tile * 32 + lane % 4 * 8;
       const bool k_inside = k < K;
       const int x_row = (i0 + i_thread) * K + k;
-      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
+      const int x_in_slot = i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8;
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[slot_start + (offset + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K],
+        kc_cp_async_zfill_16(&x_slots[slot_start + (x_in_slot + i_by32 * 1024)], &x[x_row + i_by32 * 32 * K],
                              i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
       const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[slot_start + (offset + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K],
+        kc_cp_async_zfill_16(&w_slots[slot_start + (x_in_slot + j_by32 * 1024)], &w[w_row + j_by32 * 32 * K],
                              j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
@@ -98,34 +100,31 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   for (int reg = 0; reg < 128; ++reg) {
     a[reg] = 0.0f;
   }
-  const int tid = (int)threadIdx.x;
-  const int warp = tid / 32;
   const int warp_row = warp % 2 * 64;
   const int warp_column = warp / 2 * 64;
-  const int lane = tid % 32;
   const int lane_row = lane % 16;
-  const int lane_div_16 = lane / 16;
-  const int lane_column = lane % 8 + lane_div_16 * 8;
+  const int lane_column = lane % 8 + lane / 16 * 8;
   const int remainder = lane / 8 % 2;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int slot_start = k_tile % 4 * 4096;
+    const int slot_start = k_tile % stages * slot_size;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
     // Loads what the next products multiply.
     const auto load_fragments = [&](const int chunk, const int a_set) {
-      const int offset = chunk + lane_div_16;
+      const int offset = chunk + lane / 16;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
         const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ row / 2 % 4) * 8)]);
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
       }
       const int offset_1 = chunk + remainder;
       #pragma unroll
       for (int np = 0; np < 4; ++np) {
         const int column = warp_column + np * 16 + lane_column;
-        kc_ldmatrix_x4(&b_frag[a_set + np * 4], &w_slots[slot_start + (column * 32 + (offset_1 ^ column / 2 % 4) * 8)]);
+        kc_ldmatrix_x4(&b_frag[a_set + np * 4],
+                       &w_slots[slot_start + (column * 32 + (offset_1 ^ (column / 2 % 4)) * 8)]);
       }
     };
     load_fragments(0, 0);
@@ -157,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
     const int j = j0 + (j_thread + j_by8 * 8);
     if (j < N) {
-      *(unsigned *)(&b_r[j_by8 * 2]) = *(const unsigned *)(&b[j]);
+      *(unsigned *)&b_r[j_by8 * 2] = *(const unsigned *)&b[j];
     } else {
       #pragma unroll
       for (int e = 0; e < 2; ++e) {
@@ -198,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
         const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
         const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
         if (i < M && j_inside) {
-          *(unsigned *)(&y[i * N + j]) = *(const unsigned *)(&y_r[reg]);
+          *(unsigned *)&y[i * N + j] = *(const unsigned *)&y_r[reg];
         }
       }
     }

@@ -91,7 +91,7 @@ static __device__ __forceinline__ void kc_wgmma_hold(float *d) { // the compiler
     asm volatile("" : "+f"(d[i])::"memory");
 }
 template <int N, int TransposeA, int TransposeB>
-__device__ void kc_wgmma_bf16(float *d, unsigned long long a, unsigned long long b, int accumulate);
+__device__ void kc_wgmma_bf16(float *d, unsigned long long a, unsigned long long b, bool accumulate);
 static __device__ __forceinline__ float
 kc_bf16_to_f32(unsigned short v) { // one instruction for either half of a register
   float r;
@@ -104,7 +104,7 @@ static __device__ __forceinline__ unsigned short kc_f32_to_bf16(float v) {
   return r;
 }
 template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, unsigned long long a,
-    unsigned long long b, int accumulate) {
+    unsigned long long b, bool accumulate) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
@@ -133,7 +133,7 @@ template <> __device__ __forceinline__ void kc_wgmma_bf16<256, 0, 0>(float *d, u
         "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
         "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
         "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-      : "l"(a), "l"(b), "r"(accumulate));
+      : "l"(a), "l"(b), "r"((int)accumulate));
 }
 #else
 template <int Count> static inline void kc_wgmma_hold(float *) {}
@@ -146,6 +146,8 @@ static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffff
 extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__restrict__ b, const int M, const int K,
     const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map,
     const __grid_constant__ kc_tensor_map y_map) {
+  constexpr int y_slot_size = 8192, x_slot_size = 8192, w_slot_size = 16384; // elements
+  constexpr int y_stages = 2, stages = 4; // slots
   const int tid = (int)threadIdx.x;
   const bool leader = tid == 0;
   if (leader) {
@@ -154,18 +156,18 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     kc_prefetch_tensor_map(&y_map);
   }
   // 2 slots of 128 by 64 elements.
-  bf16 *const y_slots = (bf16 *)(kc_shared());
+  bf16 *const y_slots = (bf16 *)kc_shared();
   // 4 slots of 128 by 64 elements.
-  bf16 *const x_slots = (bf16 *)(kc_shared() + 32768);
+  bf16 *const x_slots = y_slots + y_stages * y_slot_size;
   // 4 slots of 256 by 64 elements.
-  bf16 *const w_slots = (bf16 *)(kc_shared() + 98304);
+  bf16 *const w_slots = x_slots + stages * x_slot_size;
   // Barriers of the slots: which are full, which are empty.
-  mbarrier *const full = (mbarrier *)(kc_shared() + 229376);
-  mbarrier *const empty = (mbarrier *)(kc_shared() + 229504);
+  mbarrier *const full = (mbarrier *)(w_slots + stages * w_slot_size);
+  mbarrier *const empty = full + 128 / sizeof(mbarrier);
 #line 3 "linear.kc"
   if (leader) {
     #pragma unroll
-    for (int slot = 0; slot < 4; ++slot) {
+    for (int slot = 0; slot < stages; ++slot) {
       kc_mbarrier_init(&full[slot], 1);
       kc_mbarrier_init(&empty[slot], 2);
     }
@@ -200,11 +202,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           const int k0 = k_tile * 64;
           const int number = filled + k_tile;
           // Once the slot is empty, tensor copies fill it.
-          const int slot = number % 4;
-          kc_mbarrier_wait(&empty[slot], (number / 4 + 1) % 2);
-          kc_mbarrier_expect_tx(&full[slot], 49152);
-          kc_tma_load_2d(&x_slots[slot * 8192], &x_map, k0, i0, &full[slot]);
-          kc_tma_load_2d(&w_slots[slot * 16384], &w_map, k0, j0, &full[slot]);
+          const int slot = number % stages;
+          kc_mbarrier_wait(&empty[slot], (number / stages + 1) % 2);
+          kc_mbarrier_expect_tx(&full[slot], (x_slot_size + w_slot_size) * sizeof(bf16));
+          kc_tma_load_2d(&x_slots[slot * x_slot_size], &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w_slots[slot * w_slot_size], &w_map, k0, j0, &full[slot]);
         }
         filled += k_tiles;
       }
@@ -223,7 +225,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const bool has_last = k_tiles > 0;
     const bool group_leader = tid % 128 == 0;
     const int barrier = warpgroup + 2;
-    const int lane_div_16 = lane / 16;
     const int warp = tid / 32;
     const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
     const int row_start = row * 64;
@@ -244,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         for (int j_by8 = 0; j_by8 < 8; ++j_by8) {
           const int j = j0 + part * 64 + (j_thread + j_by8 * 8);
           if (j < N) {
-            *(unsigned *)(&b_r[j_by8 * 2 + part * 16]) = *(const unsigned *)(&b[j]);
+            *(unsigned *)&b_r[j_by8 * 2 + part * 16] = *(const unsigned *)&b[j];
           } else {
             #pragma unroll
             for (int e = 0; e < 2; ++e) {
@@ -266,23 +267,23 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         const int number = filled + k_tile;
         // Wait until the slot is full.
-        const int slot = number % 4;
-        kc_mbarrier_wait(&full[slot], number / 4 % 2);
-        const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * 8192 + own_start], 16, 1024, 128);
-        const unsigned long long b_desc = kc_smem_desc(&w_slots[slot * 16384], 16, 1024, 128);
+        const int slot = number % stages;
+        kc_mbarrier_wait(&full[slot], number / stages % 2);
+        const unsigned long long a_desc = kc_smem_desc(&x_slots[slot * x_slot_size + own_start], 16, 1024, 128);
+        const unsigned long long b_desc = kc_smem_desc(&w_slots[slot * w_slot_size], 16, 1024, 128);
         const bool later_round = k_tile > 0;
         kc_wgmma_hold<128>(a);
         kc_wgmma_fence();
         kc_wgmma_bf16<256, 0, 0>(a, a_desc, b_desc, later_round);
-        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), 1);
-        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), 1);
-        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), 1);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 32), kc_desc_advance(b_desc, 32), true);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 64), kc_desc_advance(b_desc, 64), true);
+        kc_wgmma_bf16<256, 0, 0>(a, kc_desc_advance(a_desc, 96), kc_desc_advance(b_desc, 96), true);
         kc_wgmma_commit();
         kc_wgmma_wait<1>();
         kc_wgmma_hold<128>(a);
         const int previous = number - 1;
         if (later_round) {
-          const int previous_slot = previous % 4;
+          const int previous_slot = previous % stages;
           if (group_leader) {
             kc_mbarrier_arrive(&empty[previous_slot]);
           }
@@ -293,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       const int next = filled + k_tiles;
       const int last = next - 1;
       if (has_last) {
-        const int last_slot = last % 4;
+        const int last_slot = last % stages;
         if (group_leader) {
           kc_mbarrier_arrive(&empty[last_slot]);
         }
@@ -326,14 +327,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_bar_sync(barrier, 128);
         #pragma unroll
         for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-          kc_stmatrix_x4(&y_slots[row_start + (lane_div_16 + j_by16 * 2 ^ swizzle) * 8 + part % 2 * 8192],
-                         (const unsigned *)(&y_r[j_by16 * 8]));
+          kc_stmatrix_x4(&y_slots[row_start + ((lane / 16 + j_by16 * 2) ^ swizzle) * 8 + part % y_stages * y_slot_size],
+                         (const unsigned *)&y_r[j_by16 * 8]);
         }
         // A tensor copy stores what the warpgroup has put there.
         kc_fence_proxy_async();
         kc_bar_sync(barrier, 128);
         if (group_leader) {
-          kc_tma_store_2d(&y_map, &y_slots[own_start + part % 2 * 8192], j0 + part * 64, i0 + own_row);
+          kc_tma_store_2d(&y_map, &y_slots[own_start + part % y_stages * y_slot_size], j0 + part * 64, i0 + own_row);
           kc_tma_commit();
         }
       }

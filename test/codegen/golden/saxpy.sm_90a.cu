@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
   for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     const int i = i0 + (i_thread + i_by1024 * 1024);
     if (i < N) {
-      *(uint4 *)(&x_r[i_by1024 * 4]) = *(const uint4 *)(&x[i]);
+      *(uint4 *)&x_r[i_by1024 * 4] = *(const uint4 *)&x[i];
     } else {
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
   for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     const int i = i0 + (i_thread + i_by1024 * 1024);
     if (i < N) {
-      *(uint4 *)(&y_r[i_by1024 * 4]) = *(const uint4 *)(&y[i]);
+      *(uint4 *)&y_r[i_by1024 * 4] = *(const uint4 *)&y[i];
     } else {
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_saxpy(const float a, const 
   for (int i_by1024 = 0; i_by1024 < 2; ++i_by1024) {
     const int i = i0 + (i_thread + i_by1024 * 1024);
     if (i < N) {
-      *(uint4 *)(&y[i]) = *(const uint4 *)(&y_r_1[i_by1024 * 4]);
+      *(uint4 *)&y[i] = *(const uint4 *)&y_r_1[i_by1024 * 4];
     }
   }
 }

@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -70,17 +70,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     max_j = kc_maximum(max_j, __shfl_xor_sync(0xffffffffu, max_j, 1 << step));
   }
   const bool first_lane = lane == 0;
-  float *const max_j_partials = (float *)(kc_shared());
+  float *const max_j_partials = (float *)kc_shared();
   if (first_lane) {
     max_j_partials[warp] = max_j;
   }
   __syncthreads();
-  float total = -kc_infinity();
+  max_j = -kc_infinity();
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total = kc_maximum(total, max_j_partials[w]);
+    max_j = kc_maximum(max_j, max_j_partials[w]);
   }
-  max_j = total;
   // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial[4];
   #pragma unroll
@@ -94,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -121,17 +120,16 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
   for (int step = 0; step < 5; ++step) {
     sum_j += __shfl_xor_sync(0xffffffffu, sum_j, 1 << step);
   }
-  float *const sum_j_partials = (float *)(kc_shared() + 128);
+  float *const sum_j_partials = max_j_partials + 128 / sizeof(float);
   if (first_lane) {
     sum_j_partials[warp] = sum_j;
   }
   __syncthreads();
-  float total_1 = 0.0f;
+  sum_j = 0.0f;
   #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    total_1 += sum_j_partials[w];
+    sum_j += sum_j_partials[w];
   }
-  sum_j = total_1;
   // Walk j in tiles, for y.
   for (int j0 = 0; j0 < N; j0 += 4096) {
     // Load x.
@@ -140,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&x_r[j_by512 * 4]) = *(const uint4 *)(&x[block * N + j]);
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -164,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)(&y[block * N + j]) = *(const uint4 *)(&y_r[j_by512 * 4]);
+        *(uint4 *)&y[block * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
       }
     }
   }

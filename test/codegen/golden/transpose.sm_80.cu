@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   for (int i_by32 = 0; i_by32 < 2; ++i_by32) {
     const int i = i0 + (i_thread + i_by32 * 32);
     if (j_inside && i < M) {
-      *(uint4 *)(&x_r[i_by32 * 4]) = *(const uint4 *)(&x[i * N + j]);
+      *(uint4 *)&x_r[i_by32 * 4] = *(const uint4 *)&x[i * N + j];
     } else {
       #pragma unroll
       for (int e = 0; e < 4; ++e) {
@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   }
   // To other threads, through shared memory.
   alignas(16) float turned[8];
-  float *const staging = (float *)(kc_shared());
+  float *const staging = (float *)kc_shared();
   #pragma unroll
   for (int i_by32 = 0; i_by32 < 2; ++i_by32) {
     const int i_in = i_thread + i_by32 * 32;
@@ -54,10 +54,9 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   __syncthreads();
   #pragma unroll
   for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
-    const int j_in_times_65 = (j_thread_1 + j_by16 * 16) * 65;
     #pragma unroll
     for (int i_elem = 0; i_elem < 4; ++i_elem) {
-      turned[i_elem + j_by16 * 4] = staging[j_in_times_65 + (i_thread_1 + i_elem)];
+      turned[i_elem + j_by16 * 4] = staging[(j_thread_1 + j_by16 * 16) * 65 + (i_thread_1 + i_elem)];
     }
   }
   // Store y.
@@ -67,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) kc_transpose(const float *__re
   for (int j_by16 = 0; j_by16 < 2; ++j_by16) {
     const int j_1 = j0 + (j_thread_1 + j_by16 * 16);
     if (j_1 < N && i_inside) {
-      *(uint4 *)(&y[j_1 * M + i]) = *(const uint4 *)(&turned[j_by16 * 4]);
+      *(uint4 *)&y[j_1 * M + i] = *(const uint4 *)&turned[j_by16 * 4];
     }
   }
 }
