@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int i_thread = lane / 4 + warp * 8;
       const bool k_inside = k_thread < K;
       const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
-      const int offset = i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8;
+      const int offset = slot_start + (i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
         const int offset_1 = a_row + i_by32 * 32 * K;
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
           *(uint4 *)(r) = *(const uint4 *)(&a[offset_1]);
         }
-        *(uint4 *)(&a_slots[slot_start + (offset + i_by32 * 1024)]) = *(const uint4 *)(r);
+        *(uint4 *)(&a_slots[offset + i_by32 * 1024]) = *(const uint4 *)(r);
       }
       const int lane_mod_16 = lane % 16;
       const int j_thread = lane_mod_16 * 8;
@@ -87,7 +87,8 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int j = j0 + j_thread;
       const bool j_inside = j < N;
       const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
-      const int offset_1 = j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8;
+      const int offset_1 =
+          slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8);
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
         const int offset_2 = b_row + k_by8 * 8 * N;
@@ -99,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
           *(uint4 *)(r) = *(const uint4 *)(&b[offset_2]);
         }
-        *(uint4 *)(&b_slots[slot_start + (offset_1 + k_by8 * 512)]) = *(const uint4 *)(r);
+        *(uint4 *)(&b_slots[offset_1 + k_by8 * 512]) = *(const uint4 *)(r);
       }
     }
   };

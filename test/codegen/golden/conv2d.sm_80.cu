@@ -82,11 +82,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const bool inside = c < C && offset >= 0 && offset < H;
       const int S_div_2 = S / 2;
       const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
-      const int offset_1 = w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8;
+      const int offset_1 = slot_start + (w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
         const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
-        kc_cp_async_zfill_16(&x_slots[slot_start + (offset_1 + w_by32 * 1024)], &x[x_row + w_by32 * 32 * C],
+        kc_cp_async_zfill_16(&x_slots[offset_1] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
                              inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
       }
       const int lane_mod_16 = lane % 16;
@@ -95,10 +95,10 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int o = o0 + o_thread;
       const bool o_inside = o < O;
       const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
-      const int offset_2 = o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8;
+      const int offset_2 = slot_start + (o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8);
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[slot_start + (offset_2 + c_by8 * 512)], &f[f_row + c_by8 * 8 * O],
+        kc_cp_async_zfill_16(&f_slots[offset_2] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
                              o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
