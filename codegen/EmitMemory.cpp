@@ -42,7 +42,9 @@ void Emitter::emitCpAsync(cu::CpAsyncOp op) {
   auto type = llvm::cast<MemRefType>(op.getSource().getType());
   std::string bytes = std::to_string(op.getCount() * bytesOf(type.getElementType()));
   std::string name = std::string("kc_cp_async_") + (op.getValid() ? "zfill_" : "") + bytes;
-  std::string args = address(op.getTarget(), op.getTargetIndices()) + ", " + address(op.getSource(), op.getSourceIndices());
+  // A thread's copies differ by numbers. Inside an index, which is extended to an address, NVVM takes long to find that.
+  std::string args =
+      addressAndNumber(op.getTarget(), op.getTargetIndices()) + ", " + addressAndNumber(op.getSource(), op.getSourceIndices());
   if (op.getValid())
     args += ", " + operand(op.getValid(), kLogicalOr) + " ? " + bytes + " : 0";
   callHelper(op, name, args, " of " + bytes + " bytes");

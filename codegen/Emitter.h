@@ -49,6 +49,8 @@ private:
   std::string infinityFor(mlir::Operation *op);
   std::string element(mlir::Value memref, mlir::ValueRange indices);
   std::string address(mlir::Value memref, mlir::ValueRange indices);
+  /// The same where loops that are unrolled add a number to what stands before it: an address, computed once, and the number.
+  std::string addressAndNumber(mlir::Value memref, mlir::ValueRange indices);
   std::string typeName(mlir::Type type);
   /// What an array has elements of.
   std::string elementName(mlir::Value memref);

@@ -439,4 +439,22 @@ std::string Emitter::address(Value memref, ValueRange indices) {
   return "&" + element(memref, indices);
 }
 
+/// Whether NVRTC knows the value once it has unrolled the loops around it.
+static bool isNumberOnceUnrolled(Value v) {
+  if (auto argument = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && cu::kUnroll.isAllOn(loop);
+  }
+  Operation *op = v.getDefiningOp();
+  return isa<arith::ConstantOp>(op) || (v.getType().isIndex() && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
+                                        isMemoryEffectFree(op) && llvm::all_of(op->getOperands(), isNumberOnceUnrolled));
+}
+
+std::string Emitter::addressAndNumber(Value memref, ValueRange indices) {
+  auto sum = indices.size() == 1 ? indices[0].getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  if (!sum || !inlined_.contains(sum) || !isNumberOnceUnrolled(sum.getRhs()) || isNumberOnceUnrolled(sum.getLhs()))
+    return address(memref, indices);
+  return address(memref, sum.getLhs()) + " + " + operand(sum.getRhs(), kAdditive + 1);
+}
+
 } // namespace kernelc::codegen

@@ -4,6 +4,7 @@
 
 #include "passes/lowerings/MaskNames.h"
 
+#include "passes/lowerings/MaskNames.h"
 #include "passes/tile/RowVector.h"
 
 using namespace mlir;

@@ -160,8 +160,7 @@ private:
     }
     Value valid = isInside(coords, tensorShape);
     Value from = c_.add(linearIn(base, tensorShape, strides), added, loc_);
-    Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing()),
-          to = c_.add(start_, placeInSlot(own, more), loc_);
+    Value source = c_.bases.lookup(op_.getBase()), target = c_.rings.lookup(op_.getRing()), to = placeInSlot(own, more);
     // (Where `valid` is false nothing is read, wherever `from` is.)
     if (c_.hasAsyncCopy)
       cu::CpAsyncOp::create(b_, loc_, source, from, target, to, valid, vector_, /*signalled=*/bool(op_.getChannel()));
@@ -218,7 +217,7 @@ private:
     return !isSwizzled || steps_[d] * slot.rowStride[d] % (slot.chunks << slot.rowShift) == 0;
   }
 
-  /// Where `own` + `more` lies in the slot.
+  /// Where `own` + `more` of the slot lies, with what copies differ by added last.
   Value placeInSlot(ArrayRef<Value> own, ArrayRef<Value> more) {
     const SlotLayout &slot = address_.layout();
     Value added;
@@ -228,7 +227,7 @@ private:
         added = c_.add(added, c_.mul(m, int64_t(d) == dim_ ? 1 : slot.rowStride[d] * slot.pitch, loc_), loc_);
       else
         coords[d] = c_.add(own[d], m, c_.named(c_.indexName(d) + "_in", loc_));
-    Value at = address_.at(coords);
+    Value at = c_.add(start_, address_.at(coords), loc_);
     nameIfUnnamed(c_, at, cu::findName(op_.getBase().getLoc()) + "_in_slot");
     return c_.add(at, added, loc_);
   }

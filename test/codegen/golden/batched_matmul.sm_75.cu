@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int i_thread = lane / 4 + warp * 8;
       const bool k_inside = k_thread < K;
       const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
-      const int a_in_slot = i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8;
+      const int offset = slot_start + (i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
         const int offset = a_row + i_by32 * 32 * K;
@@ -80,14 +80,15 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
           *(uint4 *)r = *(const uint4 *)&a[offset];
         }
-        *(uint4 *)&a_slots[slot_start + (a_in_slot + i_by32 * 1024)] = *(const uint4 *)r;
+        *(uint4 *)(&a_slots[offset + i_by32 * 1024]) = *(const uint4 *)(r);
       }
       const int j_thread = lane % 16 * 8;
       const int k_thread_1 = lane / 16 + warp * 2;
       const int j = j0 + j_thread;
       const bool j_inside = j < N;
       const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
-      const int b_in_slot = j_thread / 64 * 2048 + k_thread_1 * 64 + ((lane % 16 % 8) ^ (k_thread_1 % 8)) * 8;
+      const int offset_1 =
+          slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8);
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
         const int offset = b_row + k_by8 * 8 * N;
@@ -99,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
         if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
           *(uint4 *)r = *(const uint4 *)&b[offset];
         }
-        *(uint4 *)&b_slots[slot_start + (b_in_slot + k_by8 * 512)] = *(const uint4 *)r;
+        *(uint4 *)(&b_slots[offset_1 + k_by8 * 512]) = *(const uint4 *)(r);
       }
     }
   };
