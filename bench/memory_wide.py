@@ -17,7 +17,7 @@ import operators  # (its environment, before kernelc)
 import torch
 import torch.nn.functional as F
 
-TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64, "i8": torch.int8}
+TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32, "i64": torch.int64, "i8": torch.int8}
 VOCABULARIES = (50257, 128256)
 ROWS = []
 
@@ -149,6 +149,16 @@ def pointwise():
         "  y[b, p, h, d] = x[b, p, h, d] * c[p, d] - x[b, p, h, d + D] * s[p, d] where d in 0:D\n"
         "  y[b, p, h, d + D] = x[b, p, h, d + D] * c[p, d] + x[b, p, h, d] * s[p, d] where d in 0:D\n}",
         [("bf16", 8, 4096, 32, 128), ("f32", 4096, 64), ("f32", 4096, 64)], rope)
+    for m, n in [(16384, 4096), (4096, 5120)]:
+        row(f"add, RMS norm {sized(m, n)} bf16",
+            "x: bf16[M, N], g: bf16[N], inout r: bf16[M, N]) -> (y: bf16[M, N]) {\n"
+            "  r[i, j] = r[i, j] + x[i, j]\n  y[i, j] = rmsnorm[j](r[i, j]) * g[j]\n}",
+            [("bf16", m, n), ("bf16", n), ("bf16", m, n)], add_rms)
+    for n in [1048576, 67108864]:
+        row(f"AMP step {n} f16",
+            "g: f16[N], s: f32[1], inout m: f32[N], inout p: f32[N]) {\n  let bad[] = any[i](not isfinite(f32(g[i]) / s[0]))\n"
+            "  m[i] = m[i] if bad[] else 0.9 * m[i] + f32(g[i]) / s[0]\n  p[i] = p[i] if bad[] else p[i] - 0.01 * m[i]\n}",
+            [("f16", n), ("f32", 1), ("f32", n), ("f32", n)], amp_step)
     for n in [1000, 100003, 10000001, 67108864]:
         row(f"AdamW {n} f32",
             "g: f32[N], inout m: f32[N], inout v: f32[N], inout p: f32[N]) {\n"
@@ -163,6 +173,18 @@ def rope(x, c, s):
     return torch.cat([a * c - b * s, b * c + a * s], -1).to(x.dtype)
 
 
+def add_rms(x, g, r):
+    r.add_(x)
+    return F.rms_norm(r, (r.shape[1],), g, 1e-5)
+
+
+def amp_step(g, s, m, p):
+    g = g.float() / s
+    bad = ~torch.isfinite(g).all()
+    m.copy_(torch.where(bad, m, 0.9 * m + g))
+    return p.copy_(torch.where(bad, p, p - 0.01 * m))
+
+
 def adamw(g, m, v, p):
     m.mul_(0.9).add_(0.1 * g)
     v.mul_(0.999).add_(0.001 * g * g)
@@ -173,7 +195,7 @@ def make(spec, device):
     kind, *shape = spec
     if kind == "i64":
         return torch.randint(0, shape[1], shape[:1], device=device)
-    if kind in ("f32", "bf16"):
+    if kind in ("f32", "bf16", "f16"):
         return torch.rand(*shape, device=device).to(TORCH[kind])
     return torch.randint(-64, 64, shape, device=device).to(TORCH[kind])
 

@@ -6,7 +6,8 @@
     sequences.py SEED --compile KERNELC      seconds of `kernelc compile` without a cache, process start included
     sequences.py SEED --check KERNELC        checks them at small sizes (--device emulator, --arch sm_90a)
     sequences.py SEED --bench KERNELC        times them on a GPU by `kernelc bench`
-    sequences.py SEED --peers [--part 1/2]   times them on a GPU beside PyTorch, eager and compiled, results compared first
+    sequences.py SEED --peers [--part 1/2] [--only 12,26 ..]
+                                             times them on a GPU beside PyTorch, eager and compiled, results compared first
 
     sequences.py SEED --peers --device cpu   whether both compute the same, at small sizes
 
@@ -247,7 +248,8 @@ def beside_torch(args):
     from operators import Table
     table = Table(args, "sequence")
     part, parts = map(int, args.part.split("/"))
-    for n, s in list(enumerate(sequences_of(args.seed, args.device == "cpu")))[part - 1::parts]:
+    chosen = [(n, s) for n, s in enumerate(sequences_of(args.seed, args.device == "cpu")) if not args.only or n in args.only]
+    for n, s in chosen[part - 1::parts]:
         def inputs():
             torch.manual_seed(n)
             extents = [[int(e) for e in p.split("[")[1].strip("]").split(",")] for p in s.params]
@@ -268,6 +270,7 @@ def main():
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--part", default="1/1")
+    parser.add_argument("--only", type=lambda text: [int(n) for n in text.split(",")], help="the numbers of --peers' rows")
     parser.add_argument("--device", help="of --check: emulator where nothing is said; of --peers: cuda")
     parser.add_argument("--arch", default="sm_90a")
     parser.add_argument("--repeats", type=int, default=1)

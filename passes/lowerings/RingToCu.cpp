@@ -76,12 +76,11 @@ private:
   /// Those that copy: of the launch, or of the fillers.
   int64_t warps() { return op_.getChannel() ? op_.getChannel().getType().getFillers() / 32 : int64_t(c_.func.getWarps()); }
 
-  /// Rows of the slot are runs of the tensor: neighbouring threads bring a row's vectors, then those of the next one.
+  /// Rows of the slot are runs of the tensor: neighbouring threads bring a row's vectors, then those of the row that lies behind it in the
+  /// slot. (Rows of few words so lie in different banks, and a pool's windows side by side in memory.)
   Layout alongLayout() {
     SmallVector<int64_t> order{dim_};
-    for (int64_t d = int64_t(shape_.size()); d-- > 0;)
-      if (d != dim_)
-        order.push_back(d);
+    llvm::append_range(order, llvm::reverse(address_.layout().rowDims));
     return tile::blockedLayout(shape_, order, vector_, warps());
   }
 

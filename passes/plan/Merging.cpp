@@ -9,11 +9,13 @@
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/SharedReads.h"
+#include "passes/plan/TensorBytes.h"
 #include "support/Saturating.h"
 #include "support/TargetCosts.h"
 
@@ -178,6 +180,9 @@ private:
     if (common == 0 || (common < a.indices.size() && common < b.indices.size()) || (isPointwise(a) && isPointwise(b) && !both))
       return std::nullopt;
     Merged merged{join(a, b, map), 0};
+    for (const Access &access : reads_.accessesOf(b)) // rows that a block has
+      if (Operation *maker = access.tensor.getDefiningOp(); maker && getNumParallel(maker) > merged.launch.grid.size())
+        saved += llvm::any_of(a.ops, [&](int64_t o) { return ops_[o] == maker; }) ? reads_.bytesOf(b, access) : 0;
     if (!isOrdered(merged.launch) || !isWorthIt(a, b, merged.launch, saved))
       return std::nullopt;
     merged.saves = mustMeet(a, b) ? std::numeric_limits<double>::infinity() : launchTime() + saved / rate();
@@ -267,7 +272,7 @@ private:
     Operation *reader = ops_[l.ops[n]], *writer = ops_[l.ops[m]];
     for (Value result : writer->getResults()) {
       if (result == read.getTensor()) // from registers: a block has all points of its tile that are on the grid
-        return l.dims[m].size() >= l.grid.size() && getResultDims(result).size() == l.grid.size();
+        return l.dims[m].size() >= l.grid.size() && (getResultDims(result).size() == l.grid.size() || hasRowAtPoint(l, n, m, read));
       if (places_.source.lookup(result) != places_.source.lookup(read.getTensor()))
         continue;
       size_t before = 0, after = 0;
@@ -279,6 +284,28 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Whether what statement m makes of a whole row, which a block holds, is read by statement n at the points that its threads have.
+  bool hasRowAtPoint(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
+    Operation *reader = ops_[l.ops[n]];
+    auto maker = dyn_cast<ComputeOp>(ops_[l.ops[m]]);
+    size_t version = 0;
+    // (What lies in no memory of others is computed anew by those who read it: te-simplify.)
+    if (!maker || !isDefinition(maker) || !memories_.find(maker.getResult(), version) || l.indices.size() != l.grid.size() + 1 ||
+        l.dims[m].size() != l.indices.size() || l.dims[n].size() != l.indices.size() || read.getBounds() != BoundsMode::InBounds ||
+        (!isa<ComputeOp>(reader) && !isa<ReduceOp>(reader)))
+      return false;
+    auto isOnGrid = [&](int64_t index) { return llvm::is_contained(l.grid, index); };
+    int64_t row = *llvm::find_if_not(l.dims[m], isOnGrid);
+    int64_t most = knownMax(l.extents.getResult(row), facts_);
+    if (row != l.dims[m].back() || most < 0 || most > target_.costs->rows.largestHeld)
+      return false;
+    return llvm::all_of(llvm::enumerate(read.getMapOrIdentity().getResults()), [&](auto result) {
+      auto d = dyn_cast<AffineDimExpr>(result.value());
+      std::optional<unsigned> at = d ? findIndex(reader, read.getOperands_()[d.getPosition()]) : std::nullopt;
+      return at && l.dims[n][*at] == l.dims[m][result.index()];
+    });
   }
 
   /// Whether the later of two launches reads what the earlier one overwrites: as one they do so in time.
@@ -318,12 +345,29 @@ private:
       return false;
     if (!isPointwise(a) && !isPointwise(b))
       return true; // blocks are as many as of each
-    if (reads_.pointsOf(merged, merged.grid) < target_.smCount &&
-        reads_.pointsOf(merged, llvm::to_vector(llvm::seq<int64_t>(0, merged.indices.size()))) > double(costs_.points))
-      return false;
+    if (double blocks = reads_.pointsOf(merged, merged.grid);
+        blocks < target_.smCount &&
+        reads_.pointsOf(merged, llvm::to_vector(llvm::seq<int64_t>(0, merged.indices.size()))) > double(costs_.points)) {
+      // Few blocks take longer for what is pointwise than all of the device does, and save its launch.
+      double moved = bytesMoved(isPointwise(a) ? a : b);
+      if (moved * target_.smCount / blocks > launchTime() * rate() + moved + saved)
+        return false;
+    }
     AccessSummary s = summarizeAccesses(merged, ops_, facts_);
     int64_t row = s.contiguousIndex();
     return row >= 0 && !llvm::is_contained(merged.grid, row);
+  }
+
+  /// Bytes that a launch reads and writes.
+  double bytesMoved(const LaunchPlan &l) {
+    double bytes = 0;
+    for (const Access &access : reads_.accessesOf(l))
+      bytes += reads_.bytesOf(l, access);
+    for (auto [o, dims] : llvm::zip(l.ops, l.dims))
+      for (Value result : ops_[o]->getResults())
+        bytes += reads_.pointsOf(l, ArrayRef<int64_t>(dims).take_front(getNumParallel(ops_[o]))) *
+                 bytesOfElement(cast<RankedTensorType>(result.getType()).getElementType());
+    return bytes;
   }
 
   //===- Few values that every block can make -===//

@@ -296,7 +296,35 @@ LogicalResult checkBlocks(KernelOp kernel, const LaunchPlan &l) {
   return success();
 }
 
-/// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own.
+/// A row that another statement of the launch takes from registers.
+struct HeldResult {
+  Operation *maker;
+  int64_t index;
+};
+
+/// One of which a block does not have all at once; nothing where there is none.
+std::optional<HeldResult> findCutRow(ArrayRef<Operation *> ops, const LaunchPlan &l, const SizeFacts &facts) {
+  std::optional<HeldResult> found;
+  if (!l.loops.empty() || findScannedIndex(l, ops) || isInBlock(ops[l.ops.front()]))
+    return found;
+  for (int64_t ordinal : l.ops)
+    ops[ordinal]->walk([&](ReadOp read) {
+      auto maker = read.getTensor().getDefiningOp<ComputeOp>();
+      auto at = maker ? llvm::find_if(l.ops, [&](int64_t o) { return ops[o] == maker; }) : l.ops.end();
+      if (at == l.ops.end())
+        return;
+      for (int64_t index : l.dims[at - l.ops.begin()]) {
+        int64_t most = knownMax(l.extents.getResult(index), facts);
+        bool isWhole = most >= 0 && most <= l.tiles[index] && !(l.cluster > 1 && l.clusterIndex == index);
+        if (!llvm::is_contained(l.grid, index) && !isWhole)
+          found = HeldResult{maker, index};
+      }
+    });
+  return found;
+}
+
+/// Fills plan.launches. What is reduced over more than the tile that its product is given gets a launch of its own, and so does a row that
+/// others are to find in registers and that no tile has.
 LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merge, const SizeFacts &likely, KernelPlan &plan) {
   plan.launches = groupStatements(kernel, target, {plan.sizeDiv, plan.sizeMax});
   if (Operation *writer = findHastyUpdate(kernel, plan.launches, {plan.sizeDiv, plan.sizeMax})) {
@@ -320,11 +348,20 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
       setOwnLaunch(cut->op);
       return scheduleLaunches(kernel, target, merge, likely, plan);
     }
+    if (std::optional<HeldResult> cut = findCutRow(getDomainOps(kernel), l, {plan.sizeDiv, plan.sizeMax})) {
+      setOwnLaunch(cut->maker);
+      return scheduleLaunches(kernel, target, merge, likely, plan);
+    }
     if (failed(applySchedule(kernel, plan.target, l)))
       return failure();
     scheduler.settle(l);
     if (failed(scheduler.checkUnit(l)) || failed(checkBlocks(kernel, l)))
       return failure();
+    if (std::optional<HeldResult> cut = findCutRow(getDomainOps(kernel), l, {plan.sizeDiv, plan.sizeMax}))
+      return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
+             << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '" << l.indices[cut->index]
+             << "', and a block needs whole rows of '" << cast<ComputeOp>(cut->maker).getName().value_or("a result")
+             << "', which other statements of the launch take from registers";
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
       return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
              << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '" << l.indices[cut->index]
