@@ -70,10 +70,16 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
     In f32, `exp(x * c)` where c is free of an index of the statement becomes `exp2(x * (c * log2 e))`: the
     instruction that units have, and a factor that is computed once for several points.
 
-    *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
-    operations in one statement, and nowhere else.
+    In f32, a `tanh` of which only exponentials are taken, with all that comes of these rounded to 16 bits
+    (`te::isOfRoundedExponents`: the soft-cap of attention's scores), is marked `afn`: 2^-21 that it is off
+    by are nothing to them, however small it is. It takes a power of two and a reciprocal, which is a
+    quarter of the instructions of one that is exact around 0. Factors and divisors of its argument that
+    all points have become one factor.
 
-    Numeric effect: `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
+    *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
+    operations in one statement, and nowhere else, and follows a tanh through the text's own statements.
+
+    Numeric effect: such a `tanh` is off by up to 2^-21. `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
     less where the result is near 0. `exp(x * c)` is off by |x c| 2^-23 of itself, of which half is the
     rounding of the exponent that it has anyway.
   }];
