@@ -406,6 +406,14 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     `te-plan` gives a block all C rows of a part, and r stays in its registers.
 
+    At its end it searches ahead what walks would search long in each of their tiles (`SearchAhead.h`): of a cascade that walks
+    a product's results, with a mask by data of the points walked and of the rows, the first point, and the one behind the
+    last, that 64 rows may meet.
+
+        s if doc[i] == doc[j] else -inf   becomes   s if doc[i] == doc[j] and first[i // 64] <= j else -inf
+
+    The new comparison holds wherever the others do and has the mark `te.implied`: loops begin by it, and no point is asked.
+
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of their own.
 
     Left whole: columns that fill nine tenths of the device as they are, in lines of 128 bytes with 512 or
