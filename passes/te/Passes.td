@@ -444,6 +444,8 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
       its own.
     - A reduction that equals an earlier one, operands of commutative operations in either order and indices under any names, gives
       way to that one. A second output is a copy of the first one.
+    - A sum of products that is no output and that a reduction walks, and such a reduction, has its dims in the order of those who
+      read it, where all have the same (`TurnDims.h`): `s[j, i]` that is read by `m[i] = max_j s[j, i]` is `s[i, j]`.
 
     *Runs after the first `te-simplify` and CSE, because* definitions are inlined then, and before all that looks for products and
     masks, which then find each once.
