@@ -258,6 +258,8 @@ Expr Emitter::mathCall(Operation *op) {
   Type type = op->getResult(0).getType();
   if (auto erfc = dyn_cast<math::ErfcOp>(op); erfc && type.isF32() && bitEnumContainsAny(erfc.getFastmath(), arith::FastMathFlags::afn))
     return helper("kc_erfc", op->getOperands());
+  if (auto tanh = dyn_cast<math::TanhOp>(op); tanh && type.isF32() && bitEnumContainsAny(tanh.getFastmath(), arith::FastMathFlags::afn))
+    return helper("kc_tanh", op->getOperands());
   if (auto exp2 = dyn_cast<math::Exp2Op>(op); exp2 && type.isF32() && bitEnumContainsAny(exp2.getFastmath(), arith::FastMathFlags::afn))
     return helper("kc_exp2", op->getOperands());
   StringRef base = findMathFunction(op);

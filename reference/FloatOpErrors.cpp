@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // floatOpError: what each arith and math op on floats does to the bounds.
 #include "ir/te/Erf.h"
+#include "ir/te/Exponents.h"
 #include "ir/te/Te.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorMath.h"
@@ -229,6 +230,9 @@ private:
       return mayBeConstant ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
     }
     Value p = all_ ? ofFunction() : Value();
+    // A device may compute one of which only exponentials are taken by two instructions (te-uplift-math).
+    if (isa<math::TanhOp>(op) && type().isF32() && te::isOfRoundedExponents(op->getResult(0)))
+      return m.addMaybe(m.clean(p, all_), m.select(m.isFinite(v), m.constant(te::kTanhError), m.zero()));
     return isa<math::ExpOp>(op) && type().isF32() ? m.addMaybe(m.clean(p, all_), ofBaseTwo()) : p;
   }
   Value ofSum() {

@@ -77,6 +77,9 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
     - *Not at all (1):* loops that wait at mbarriers. Unrolled, they are so much code that a block's first
       copies wait for their instructions.
 
+    Conversions of sums to f32 of which unrolled loops say a part are made apart: `f32(n + c)` is `f32(n)`,
+    once for all rounds, and `f32(c)`, a number, where no sum exceeds 2^24 (ConvertApart.h).
+
     *Runs after `tile-to-cu` and the simplifications that follow it, because* those remove loops of one
     round, and would have to carry the marks along; the marks hold from here to the text. A loop that is
     marked already is left as it is, but for a prologue that comes to more than an eighth of

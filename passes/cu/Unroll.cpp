@@ -3,6 +3,7 @@
 #include "ir/cu/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
+#include "passes/cu/ConvertApart.h"
 #include "support/Target.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -120,6 +121,7 @@ struct CuUnrollPass : impl::CuUnrollBase<CuUnrollPass> {
     }
     budget_ = target->unrollOperations;
     visit(kernel.getBlock());
+    convertApart(kernel);
   }
 
 private:

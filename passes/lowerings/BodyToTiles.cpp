@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/lowerings/BodyToTiles.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
@@ -76,6 +77,10 @@ Value BodyToTiles::elementwise(Operation *op) {
     auto type = RankedTensorType::get(ones, constant.getType());
     return arith::ConstantOp::create(b_, op->getLoc(), type, SplatElementsAttr::get(type, constant.getValue()));
   }
+  if (isa<arith::AndIOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (Operation *part = op->getOperand(i).getDefiningOp(); part && te::kImplied.isOn(part))
+        return evaluate(op->getOperand(1 - i));
   SmallVector<Value> operands;
   SmallVector<int64_t> shape = ones;
   for (Value operand : op->getOperands()) {

@@ -5,6 +5,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/te/Marks.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
@@ -225,6 +226,8 @@ void LaunchEmitter::findDataSpans(Operation *op, ArrayRef<int64_t> dims, ArrayRe
   if (parts.empty() && masks.empty())
     return;
   BodyToTiles body(b_, c_, op, dims);
+  // Statements ahead have searched for all of them.
+  bool isSearched = llvm::any_of(masks, [](Value part) { return kImplied.isOn(part.getDefiningOp()); });
   for (Value part : llvm::concat<Value>(parts, masks)) {
     std::optional<LinearBound> bound = findLinearBound(part);
     auto d = bound ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
@@ -234,7 +237,7 @@ void LaunchEmitter::findDataSpans(Operation *op, ArrayRef<int64_t> dims, ArrayRe
     if (d && isKnownBefore && llvm::is_contained(loops, dims[d.getPosition()]) && bound->relation != arith::CmpIPredicate::eq) {
       if (!addLinearBound(part, *bound, op, body, dims, loc, together, llvm::is_contained(masks, part)))
         return;
-    } else if (std::optional<Meeting> meeting = open_.empty() ? std::nullopt : findMeeting(part, dims, loops)) {
+    } else if (std::optional<Meeting> meeting = open_.empty() || isSearched ? std::nullopt : findMeeting(part, dims, loops)) {
       if (!addMeeting(*meeting, op, body, dims, loc))
         return;
     }

@@ -36,6 +36,18 @@ WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double
   return best;
 }
 
+/// How many rows a walk has, and how many times.
+static std::pair<double, double> rowsOfWalk(CascadeOp cascade, const ProductWalk &walk, const SizeFacts &facts) {
+  double rows = 1, others = 1;
+  ArrayRef<unsigned> sideOfRows = rowsOf(walk);
+  for (auto [at, v] : llvm::enumerate(ReadOp(walk.read).getOperands_())) {
+    std::optional<unsigned> d = findIndex(cascade, v);
+    if (at != walk.walkedOfS)
+      (llvm::is_contained(sideOfRows, unsigned(at)) ? rows : others) *= double(int64_t(pointsOf(cascade.getExtents(), *d, facts)));
+  }
+  return {rows, others};
+}
+
 WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &facts) {
   AffineMap extents = cascade.getExtents();
   double terms = summedOf(walk.firsts(), facts), values = cascade.getNumComponents();
@@ -46,16 +58,21 @@ WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &
     values += columns - 1;
     isColumn.set(c.columns().front());
   }
-  double rows = 1, others = 1;
-  ArrayRef<unsigned> sideOfRows = rowsOf(walk);
-  for (auto [at, v] : llvm::enumerate(ReadOp(walk.read).getOperands_())) {
-    std::optional<unsigned> d = findIndex(cascade, v);
-    if (at != walk.walkedOfS)
-      (llvm::is_contained(sideOfRows, unsigned(at)) ? rows : others) *= double(int64_t(pointsOf(extents, *d, facts)));
-  }
+  auto [rows, others] = rowsOfWalk(cascade, walk, facts);
   double height = rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1; // (of a tile)
   return shareOutWalk(others * std::ceil(rows / target.costs->chains.tileRows), knownMax(extents.getResult(walk.walked), facts),
                       height * timeOfColumn(terms, target), values, target);
+}
+
+bool paysToSearchAhead(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &expected) {
+  constexpr double kStrip = 512; // numbers that a warp asks for at a time (kc_smallest)
+  auto [rows, others] = rowsOfWalk(cascade, walk, expected);
+  int64_t walked = knownMax(cascade.getExtents().getResult(walk.walked), expected);
+  double tiles = others * std::ceil(rows / target.costs->chains.tileRows) / target.smCount;
+  // Each strip waits for memory, and half of what there is lies ahead of a tile as a rule.
+  double strip = double(target.bytesInFlightPerSm) * target.smCount / target.partRates.memory;
+  double own = tiles * std::ceil(double(walked < 0 ? int64_t(1) << 40 : walked) / kStrip) * strip / 2;
+  return own > 2 * target.partRates.launch;
 }
 
 } // namespace kernelc::te

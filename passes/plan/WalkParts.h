@@ -23,4 +23,7 @@ double timeOfColumn(double terms, const Target &target);
 /// The parts of the walk of `cascade`.
 WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &facts);
 
+/// Whether each tile of `cascade` searching what it walks takes longer, on a multiprocessor, than launches that search ahead.
+bool paysToSearchAhead(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &expected);
+
 } // namespace kernelc::te

@@ -70,10 +70,16 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
     In f32, `exp(x * c)` where c is free of an index of the statement becomes `exp2(x * (c * log2 e))`: the
     instruction that units have, and a factor that is computed once for several points.
 
-    *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
-    operations in one statement, and nowhere else.
+    In f32, a `tanh` of which only exponentials are taken, with all that comes of these rounded to 16 bits
+    (`te::isOfRoundedExponents`: the soft-cap of attention's scores), is marked `afn`: 2^-21 that it is off
+    by are nothing to them, however small it is. It takes a power of two and a reciprocal, which is a
+    quarter of the instructions of one that is exact around 0. Factors and divisors of its argument that
+    all points have become one factor.
 
-    Numeric effect: `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
+    *Runs first, before `te-simplify`, because* `check` allows for the difference where the text has both
+    operations in one statement, and nowhere else, and follows a tanh through the text's own statements.
+
+    Numeric effect: such a `tanh` is off by up to 2^-21. `1 + erf(x)` is off by up to 2^-22, where erf and the sum may be off by 2^-22.4; by
     less where the result is near 0. `exp(x * c)` is off by |x c| 2^-23 of itself, of which half is the
     rounding of the exponent that it has anyway.
   }];
@@ -400,6 +406,14 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
 
     `te-plan` gives a block all C rows of a part, and r stays in its registers.
 
+    At its end it searches ahead what walks would search long in each of their tiles (`SearchAhead.h`): of a cascade that walks
+    a product's results, with a mask by data of the points walked and of the rows, the first point, and the one behind the
+    last, that 64 rows may meet.
+
+        s if doc[i] == doc[j] else -inf   becomes   s if doc[i] == doc[j] and first[i // 64] <= j else -inf
+
+    The new comparison holds wherever the others do and has the mark `te.implied`: loops begin by it, and no point is asked.
+
     *Runs after `te-simplify`, before `te-plan`, because* the parts are launches of their own.
 
     Left whole: columns that fill nine tenths of the device as they are, in lines of 128 bytes with 512 or
@@ -430,6 +444,8 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
       its own.
     - A reduction that equals an earlier one, operands of commutative operations in either order and indices under any names, gives
       way to that one. A second output is a copy of the first one.
+    - A sum of products that is no output and that a reduction walks, and such a reduction, has its dims in the order of those who
+      read it, where all have the same (`TurnDims.h`): `s[j, i]` that is read by `m[i] = max_j s[j, i]` is `s[i, j]`.
 
     *Runs after the first `te-simplify` and CSE, because* definitions are inlined then, and before all that looks for products and
     masks, which then find each once.

@@ -4,6 +4,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/TurnDims.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -250,7 +251,10 @@ private:
 };
 
 struct TeShareReductionsPass : impl::TeShareReductionsBase<TeShareReductionsPass> {
-  void runOnOperation() override { Sharer(getOperation()).run(); }
+  void runOnOperation() override {
+    Sharer(getOperation()).run();
+    takeReadersOrder(getOperation());
+  }
 };
 
 } // namespace

@@ -18,6 +18,7 @@
 #include "passes/te/Fold.h"
 #include "passes/te/Parts.h"
 #include "passes/te/RowParts.h"
+#include "passes/te/SearchAhead.h"
 #include "passes/te/SplitWalk.h"
 
 using namespace mlir;
@@ -177,6 +178,8 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     if (failed(rewriteEach(getOperation(), splitter)))
       return signalPassFailure();
     splitter.remarkOnMerge();
+    // Cascades are what they will be; nothing cuts what is searched into parts.
+    searchAhead(getOperation(), *known->target, known->facts(), known->expected());
   }
 };
 

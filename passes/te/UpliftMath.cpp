@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Erf.h"
+#include "ir/te/Exponents.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/analysis/Contraction.h"
@@ -53,12 +54,54 @@ void takeBaseTwo(math::ExpOp e, Value factor) {
   product.erase();
 }
 
+/// What of a product or quotient every point of the statement has, and the operand that is left; null where there is none.
+std::pair<Value, Value> takeSteadyFactor(Value x) {
+  Operation *op = x.getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op) || !x.hasOneUse())
+    return {};
+  unsigned dims = op->getBlock()->getNumArguments();
+  if (te::findSupport(op->getOperand(1), dims).none())
+    return {op->getOperand(1), op->getOperand(0)};
+  bool isFirst = isa<arith::MulFOp>(op) && te::findSupport(op->getOperand(0), dims).none();
+  return isFirst ? std::pair(op->getOperand(0), op->getOperand(1)) : std::pair<Value, Value>();
+}
+
+/// tanh(x / c), of which only its size counts, as an approximate one of x times one factor.
+void approximate(math::TanhOp tanh) {
+  tanh.setFastmath(arith::FastMathFlags::afn);
+  OpBuilder b(tanh);
+  Location loc = tanh.getLoc();
+  Value x = tanh.getOperand(), scale;
+  SmallVector<Operation *> dead;
+  for (auto [factor, rest] = takeSteadyFactor(x); factor; std::tie(factor, rest) = takeSteadyFactor(x)) {
+    bool divides = isa<arith::DivFOp>(x.getDefiningOp());
+    if (!scale && divides)
+      scale = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+    scale = !scale    ? factor
+            : divides ? arith::DivFOp::create(b, loc, scale, factor).getResult()
+                      : arith::MulFOp::create(b, loc, scale, factor).getResult();
+    dead.push_back(x.getDefiningOp());
+    x = rest;
+  }
+  if (!scale)
+    return;
+  tanh.getOperandMutable().assign(arith::MulFOp::create(b, loc, x, scale));
+  for (Operation *op : dead)
+    op->erase();
+}
+
 struct TeUpliftMathPass : impl::TeUpliftMathBase<TeUpliftMathPass> {
   void runOnOperation() override {
     getOperation().walk([](math::ExpOp e) {
       if (Value factor = findSteadyFactor(e))
         takeBaseTwo(e, factor);
     });
+    SmallVector<math::TanhOp> rounded;
+    getOperation().walk([&](math::TanhOp tanh) {
+      if (tanh.getType().isF32() && te::isOfRoundedExponents(tanh))
+        rounded.push_back(tanh);
+    });
+    llvm::for_each(rounded, approximate);
     getOperation().walk([](Operation *op) {
       std::optional<te::ErfBesideOne> sum = te::findErfBesideOne(op);
       if (!sum || !sum->erf.hasOneUse())

@@ -86,7 +86,8 @@ def compiled(text, kernel, sizes, arch):
     text = done.stdout[done.stdout.index('extern "C"'):]
     lines = [line for line in text.splitlines() if not line.startswith("#line") and not line.lstrip().startswith("//")]
     names = {}  # by where they stand first
-    plain = WORD.sub(lambda m: names.setdefault(m[0], f"n{len(names)}"), " ".join(" ".join(lines).split()))  # (long lines end elsewhere)
+    # `.x` of a vector is no name of the program.
+    plain = re.sub(r"\.?" + WORD.pattern, lambda m: names.setdefault(m[0], f"n{len(names)}"), " ".join(" ".join(lines).split()))  # (long lines end elsewhere)
     return plain.split(";"), text.count("__global__")
 
 

@@ -284,6 +284,15 @@ void addFunctions(std::vector<HelperCaseMaker> &cases) {
       cases, {"divide_by_pi", 75, {"kc_divide_by"}, "kc_divide_by(a[i], 3.14159274f)", Compare::BitsButAnyNan, ofTiny},
       [](float v) { return v / 3.14159274f; }, floats(38));
   elementwise(
+      cases, {"reciprocal", 75, {"kc_reciprocal"}, "kc_reciprocal(a[i])", Compare::BitsButAnyNan, [](double e) { return 0x1p-23 * e; }},
+      [](float v) { return float(1 / double(v)); }, between(1, 1000, 39));
+  elementwise(
+      cases, {"tanh", 75, {"kc_tanh"}, "kc_tanh(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-21; }},
+      [](float v) { return float(std::tanh(double(v))); }, between(-100, 100, 40));
+  elementwise(
+      cases, {"tanh_near_0", 75, {"kc_tanh"}, "kc_tanh(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-21; }},
+      [](float v) { return float(std::tanh(double(v))); }, between(-2, 2, 41));
+  elementwise(
       cases, {"erfc", 75, {"kc_erfc"}, "kc_erfc(a[i])", Compare::BitsButAnyNan, [](double) { return 0x1p-22; }},
       [](float v) { return float(std::erfc(double(v))); }, between(-12, 12, 35));
   elementwise(
