@@ -78,24 +78,6 @@ static int64_t walkedTile(int64_t max, const RowCosts &costs) {
   return best;
 }
 
-/// How many tensors have elements of a row along `row` of their own, which the launch reads.
-static unsigned countOwnRows(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t row) {
-  llvm::SmallPtrSet<Value, 4> tensors;
-  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
-    ops[ordinal]->walk([&](ReadOp read) {
-      llvm::BitVector support = findSupport(read.getResult(), dims.size());
-      bool isAlong = false, isOwn = false;
-      for (unsigned d : support.set_bits()) {
-        isAlong |= dims[d] == row;
-        isOwn |= llvm::is_contained(l.grid, dims[d]);
-      }
-      bool isMade = llvm::any_of(l.ops, [&](int64_t member) { return read.getTensor().getDefiningOp() == ops[member]; });
-      if (isAlong && isOwn && !isMade)
-        tensors.insert(read.getTensor());
-    });
-  return tensors.size();
-}
-
 bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, const AccessSummary &s) {
   Count rows = 1;
   for (int64_t g : l.grid)
@@ -105,14 +87,6 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
   if (!held || cascades || merge_ == Merge::Launch || inner.size() != 1 || !whyNotShared(kernel_, l, row, ops_).empty())
     return false;
   l.clusterIndex = row;
-  // Of rows of several tensors half as many loads are on their way in the registers that hold what they come to: the cluster's blocks walk
-  // them twice (docs/lab/2026-11-26-scatters-7.md).
-  if (!s.byElements[row] && countOwnRows(l, ops_, row) > 1) {
-    l.tiles[row] = costs_.rows.loopTile;
-    l.warps = costs_.rows.loopTile / costs_.rows.perWalk / 32;
-    l.cluster = held->cluster;
-    return true;
-  }
   // Rows that vectors do not fit take an address for each element: a thread has half as many of them, in smaller blocks where
   // the cluster may have so many.
   const int64_t smallTile = costs_.rows.heldByElements;
