@@ -93,9 +93,9 @@ private:
   /// Whether a pointwise statement needs all of the grid's indices but those that a member has reduced in the tile.
   bool isBehindTile(const Group &g, mlir::Operation *op, llvm::ArrayRef<int64_t> map);
   bool isContractionGroup(const Group &g);
-  /// Whether points that a group reduces to may be added, where they are made, to what the scatter starts from: a launch before has made
-  /// that, and no block would combine them first.
-  bool canAddTo(ScatterOp scatter, int64_t candidate);
+  /// Whether points that a group reduces to may go, where they are made, to where the scatter says: nothing is there before, or a launch
+  /// before has made that, and no block would combine them first.
+  bool canScatterFrom(ScatterOp scatter, int64_t candidate);
   /// Whether a block has all that a member makes of its tile when the next member starts: what loops make in parts is in memory.
   static bool hasAtOnce(const Group &g, mlir::Operation *op);
 

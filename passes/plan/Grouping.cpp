@@ -117,7 +117,7 @@ void Grouper::addIndex(Group &g, Operation *op, unsigned d) {
 bool Grouper::tryJoin(int64_t i) {
   Operation *op = ops_[i];
   auto scatter = dyn_cast<ScatterOp>(op);
-  if (!(scatter ? scatter.getAnyOrder() : isPlain(op)) || hasOwnLaunch(op) || isBehindParts(op))
+  if (!(scatter ? scatter.getAnyOrder() || scatter.isUnique() : isPlain(op)) || hasOwnLaunch(op) || isBehindParts(op))
     return false;
   // Groups whose results op reads; the youngest is the candidate, and no other
   // one may come later than it (it would have to run before).
@@ -131,7 +131,7 @@ bool Grouper::tryJoin(int64_t i) {
   });
   if (candidate < 0)
     return !scatter && joinSibling(i);
-  if (scatter && !canAddTo(scatter, candidate))
+  if (scatter && !canScatterFrom(scatter, candidate))
     return false;
   return join(i, candidate, reads);
 }
@@ -245,14 +245,16 @@ bool Grouper::isBehindTile(const Group &g, Operation *op, ArrayRef<int64_t> map)
          llvm::all_of(llvm::seq<int64_t>(0, g.grid), [&](int64_t index) { return llvm::is_contained(map, index) || isReduced(index); });
 }
 
-bool Grouper::canAddTo(ScatterOp scatter, int64_t candidate) {
+bool Grouper::canScatterFrom(ScatterOp scatter, int64_t candidate) {
   const Group &g = groups_[candidate];
   auto isReduction = [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && !findScanOf(ops_[o]); };
   bool isByData = llvm::any_of(scatter.getSubscripts(), [&](Value s) { return !findIndex(scatter, s); });
   if (!llvm::all_of(g.ops, isReduction) || (isByData && meetsInFew(scatter, facts_, facts_, target_.costs->scatters)))
     return false;
   Value init = scatter.getInit();
-  auto start = init ? ordinal_.find(init) : ordinal_.end(); // (what memory holds, members of the launch may read)
+  if (!init)
+    return true;                    // every element is written
+  auto start = ordinal_.find(init); // (what memory holds, members of the launch may read)
   return start != ordinal_.end() && init.hasOneUse() && owner_[start->second] < candidate;
 }
 

@@ -48,8 +48,7 @@ struct RowOrder {
   ComputeOp keys; ///< what the group of a row is
   AffineExpr groups;
   int64_t tileRows;
-  Value places; ///< of each row
-  Value rows;   ///< in each place; the first row where there is none
+  Value rows;   ///< in each place; their number where there is none
   Value chosen; ///< the group of each tile
 };
 
@@ -140,6 +139,14 @@ public:
   /// Puts the product of tiles in the reduction's place; false, and nothing changed, where there would be none. `orders`: those that are
   /// there, and then this one's.
   bool group(SmallVectorImpl<RowOrder> &orders);
+  /// Has a pointwise statement that alone reads the results computed with them, and its own put back: also where it reads those of others.
+  void takeReader(ArrayRef<std::unique_ptr<RowGrouper>> others);
+  /// Erases what is in nobody's use.
+  void finish() {
+    reduce_.erase();
+    if (back_->use_empty())
+      back_.erase();
+  }
 
 private:
   /// Whether a unit takes `product`.
@@ -177,16 +184,28 @@ private:
     }
   }
 
+  /// The row in place `at[0] * R + at[1]`, or the first one, and whether there is one.
+  std::pair<Value, Value> rowAt(Value rows, ValueRange at) {
+    Value row = read(rows, at.take_front(2), {dim(0) * rows_ + dim(1)});
+    Value exists = compare(arith::CmpIPredicate::ult, row, toWord(value(points_, {})));
+    return {toIndex(arith::SelectOp::create(b, loc(), exists, row, integer(0))), exists};
+  }
+
   ComputeOp makeKeys();
   RowOrder makeOrder(ComputeOp keys);
   ReduceOp makeProduct(Value rows, Value chosen);
-  ComputeOp putBack(Value places, ReduceOp product);
+  ScatterOp putBack(RankedTensorType type, StringAttr name, llvm::function_ref<Value(IRMapping &, ValueRange)> result);
+  bool isReadBy(ComputeOp reader);
 
   ReduceOp reduce_;
   RowChoice choice_;
   const KnownTarget &known_;
   AffineExpr points_, groups_;
   int64_t rows_ = 0;
+  // Of what stands in the reduction's place, which itself goes when all is done.
+  Value order_; ///< of rows: that in each place
+  ReduceOp product_;
+  ScatterOp back_;
 };
 
 /// The group of each row.
@@ -231,28 +250,71 @@ ReduceOp RowGrouper::makeProduct(Value rows, Value chosen) {
     for (unsigned d = 0; d < reduce_.getNumDims(); ++d)
       if (auto to = dyn_cast<AffineDimExpr>(moved[d]))
         mapping.map(reduce_.getBlock().getArgument(d), at[to.getPosition()]);
-    mapRow(mapping, toIndex(read(rows, at.take_front(2), {dim(0) * rows_ + dim(1)})));
+    mapRow(mapping, rowAt(rows, at).first);
     mapping.map(choice_.key, toIndex(read(chosen, at.take_front(1))));
     return SmallVector<Value>{cloneValue(reduce_.getYield().getValues()[0], mapping, b)};
   });
 }
 
-/// Results where they were before.
-ComputeOp RowGrouper::putBack(Value places, ReduceOp product) {
-  unsigned parallel = reduce_.getNumParallel();
-  SmallVector<AffineExpr> extents(reduce_.getExtents().getResults().take_front(parallel));
-  auto op = ComputeOp::create(b, loc(), reduce_.getResult().getType(), b.getArrayAttr(reduce_.getIndices().getValue().take_front(parallel)),
-                              over(extents), IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), reduce_.getNameAttr(), false);
-  return fill(op, [&](ValueRange at) {
-    SmallVector<Value> operands{toIndex(read(places, at, {rowOf()}))};
-    SmallVector<AffineExpr> subscripts{dim(0).floorDiv(rows_), dim(0) % rows_};
+/// A tensor like the reduction's: of each place that has a row, what `result` says of the row's indices and the product's.
+ScatterOp RowGrouper::putBack(RankedTensorType type, StringAttr name, llvm::function_ref<Value(IRMapping &, ValueRange)> result) {
+  unsigned parallel = reduce_.getNumParallel(), own = product_.getNumParallel();
+  auto op = ScatterOp::create(b, loc(), type, CombinerAttr(), b.getArrayAttr(product_.getIndices().getValue().take_front(own)),
+                              over(product_.getExtents().getResults().take_front(own)), IntegerSetAttr(), Value(),
+                              over(reduce_.getExtents().getResults().take_front(parallel)), name, false, false);
+  Value exists;
+  fill(op, [&](ValueRange at) {
+    IRMapping mapping;
+    Value row;
+    std::tie(row, exists) = rowAt(order_, at);
+    mapRow(mapping, row);
+    unsigned next = 2;
     for (unsigned d = 0; d < parallel; ++d)
-      if (!llvm::is_contained(choice_.dims, d)) {
-        subscripts.push_back(dim(operands.size()));
-        operands.push_back(at[d]);
-      }
-    return SmallVector<Value>{read(product.getResult(), operands, subscripts)};
+      if (!llvm::is_contained(choice_.dims, d))
+        mapping.map(reduce_.getBlock().getArgument(d), at[next++]);
+    SmallVector<Value> yields{result(mapping, at)};
+    for (unsigned d = 0; d < parallel; ++d)
+      yields.push_back(mapping.lookup(reduce_.getBlock().getArgument(d)));
+    return yields;
   });
+  op.getYield().getConditionMutable().assign(exists);
+  return op;
+}
+
+/// Whether `reader`, and nobody else, reads the results, each at its own point.
+bool RowGrouper::isReadBy(ComputeOp reader) {
+  return !back_->use_empty() && reader.getExtents().getResults() == back_.getShape().getResults() &&
+         llvm::all_of(back_->getUsers(), [&](Operation *user) {
+           auto read = dyn_cast<ReadOp>(user);
+           return read && read->getParentOp() == reader && read.getMapOrIdentity().isIdentity() &&
+                  llvm::equal(read.getOperands_(), reader.getBlock().getArguments());
+         });
+}
+
+void RowGrouper::takeReader(ArrayRef<std::unique_ptr<RowGrouper>> others) {
+  auto reader = back_->use_empty() ? nullptr : dyn_cast<ComputeOp>((*back_->user_begin())->getParentOp());
+  if (!reader || reader.getInit() || reader.getOutMap() || reader.getCondition() || reader.getYield().getCondition() || !isReadBy(reader))
+    return;
+  llvm::SmallDenseMap<Value, Value> products;
+  for (const std::unique_ptr<RowGrouper> &other : others)
+    if (other->order_ == order_ && other->choice_.dims == choice_.dims && other->isReadBy(reader))
+      products[other->back_.getResult()] = other->product_.getResult();
+  b.setInsertionPoint(reader);
+  ScatterOp op = putBack(reader.getResult().getType(), reader.getNameAttr(), [&](IRMapping &row, ValueRange at) {
+    IRMapping mapping;
+    for (auto [d, argument] : llvm::enumerate(reader.getBlock().getArguments()))
+      mapping.map(argument, row.lookup(reduce_.getBlock().getArgument(d)));
+    for (Operation &op : reader.getBlock().without_terminator()) {
+      auto load = dyn_cast<ReadOp>(op);
+      if (Value product = load ? products.lookup(load.getTensor()) : Value())
+        mapping.map(load.getResult(), read(product, at));
+      else
+        b.clone(op, mapping);
+    }
+    return mapping.lookupOrDefault(reader.getYield().getValues()[0]);
+  });
+  reader.replaceAllUsesWith(op.getResult());
+  reader.erase();
 }
 
 RowOrder RowGrouper::makeOrder(ComputeOp sorted) {
@@ -272,9 +334,8 @@ RowOrder RowGrouper::makeOrder(ComputeOp sorted) {
                    Value before = arith::SubIOp::create(b, loc(), read(upTo, {group, at[0]}), integer(1));
                    return arith::AddIOp::create(b, loc(), arith::MulIOp::create(b, loc(), first, integer(rows_)), before);
                  }).getResult();
-  // The first row stands in places that no row has, and nobody reads what becomes of it there.
   AffineExpr slots = tiles() * rows_;
-  Value none = makeCompute(named("_no_rows"), {"p"}, {slots}, word(), [&](ValueRange) { return integer(0); }).getResult();
+  Value none = makeCompute(named("_no_rows"), {"p"}, {slots}, word(), [&](ValueRange) { return toWord(value(points_, {})); }).getResult();
   Value rows = makePermuted("_rows", points_, slots, word(), none, [&](ValueRange at) {
                  return SmallVector<Value>{toWord(at[0]), toIndex(read(places, at))};
                }).getResult();
@@ -282,7 +343,7 @@ RowOrder RowGrouper::makeOrder(ComputeOp sorted) {
   Value chosen = makeSum("_chosen", {"t", "g"}, {tiles(), groups_}, where(groups_ - 2 - dim(1), 2), word(), [&](ValueRange at) {
                    return isWord(arith::CmpIPredicate::sle, read(ends, at[1]), toWord(at[0]));
                  }).getResult();
-  return {sorted, groups_, rows_, places, rows, chosen};
+  return {sorted, groups_, rows_, rows, chosen};
 }
 
 bool RowGrouper::group(SmallVectorImpl<RowOrder> &orders) {
@@ -296,8 +357,11 @@ bool RowGrouper::group(SmallVectorImpl<RowOrder> &orders) {
   ReduceOp product = makeProduct(order.rows, order.chosen);
   bool isTaken = findGeneralContraction(product) && pays(hasUnitFor(product));
   if (isTaken) {
-    reduce_.replaceAllUsesWith(putBack(order.places, product).getResult());
-    reduce_.erase();
+    order_ = order.rows;
+    product_ = product;
+    back_ = putBack(reduce_.getResult().getType(), reduce_.getNameAttr(),
+                    [&](IRMapping &, ValueRange at) { return read(product.getResult(), at); });
+    reduce_.replaceAllUsesWith(back_.getResult());
   }
   if (isTaken && isNew)
     orders.push_back(order);
@@ -315,23 +379,30 @@ struct TeGroupRowsPass : impl::TeGroupRowsBase<TeGroupRowsPass> {
     if (failed(known))
       return signalPassFailure();
     SmallVector<RowOrder> orders;
+    std::vector<std::unique_ptr<RowGrouper>> groupers;
     for (ReduceOp reduce : llvm::to_vector(getOperation().getBlock().getOps<ReduceOp>()))
       if (!findGeneralContraction(reduce))
-        groupRows(reduce, *known, orders);
+        if (std::unique_ptr<RowGrouper> grouper = groupRows(reduce, *known, orders))
+          groupers.push_back(std::move(grouper));
+    for (const std::unique_ptr<RowGrouper> &grouper : groupers)
+      grouper->takeReader(groupers);
+    for (const std::unique_ptr<RowGrouper> &grouper : groupers)
+      grouper->finish();
   }
 
 private:
-  static void groupRows(ReduceOp reduce, const KnownTarget &known, SmallVectorImpl<RowOrder> &orders) {
+  static std::unique_ptr<RowGrouper> groupRows(ReduceOp reduce, const KnownTarget &known, SmallVectorImpl<RowOrder> &orders) {
     llvm::SmallPtrSet<Operation *, 4> tried;
     for (ReadOp read : llvm::to_vector(reduce.getBlock().getOps<ReadOp>()))
       for (unsigned r = 0; r < read.getMapOrIdentity().getNumResults(); ++r) {
         std::optional<RowChoice> choice = findChoice(reduce, read, r);
         if (!choice || !tried.insert(choice->key.getDefiningOp()).second)
           continue;
-        RowGrouper grouper(reduce, *choice, known);
-        if (grouper.isWhole() && grouper.pays(true) && grouper.group(orders))
-          return;
+        auto grouper = std::make_unique<RowGrouper>(reduce, *choice, known);
+        if (grouper->isWhole() && grouper->pays(true) && grouper->group(orders))
+          return grouper;
       }
+    return nullptr;
   }
 };
 

@@ -23,6 +23,15 @@ bool walksBackwards(ReduceOp reduce, Value factor) {
          });
 }
 
+/// Whether data says of each row by itself where `factor` lies: neighbouring rows of its tile need not be neighbours in memory, so that no
+/// tensor copy brings them.
+bool isGathered(ReduceOp reduce, Value factor, ArrayRef<unsigned> outer) {
+  ReadOp read = findOperandRead(factor);
+  return read && !outer.empty() && llvm::any_of(read.getOperands_(), [&](Value v) {
+           return !findIndex(reduce, v) && findSupport(v, reduce.getNumDims())[outer.back()] && !findReads(v).empty();
+         });
+}
+
 /// Whether `factor` is an element of a tensor of the unit's type, or one that the copy rounds to it.
 bool isStored(Value factor, Type unitType) {
   ReadOp read = findOperandRead(factor);
@@ -91,18 +100,19 @@ struct CopyForm {
 /// The tensor of the factor's values, behind a remark that it is made.
 ComputeOp makeCopy(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
   std::string name = "operand";
-  for (Operation *op : f.slice)
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      name = nameOfOperand(read.getTensor());
-      break;
-    }
+  if (f.isGathered)
+    name = nameOfOperand(findOperandRead(f.factor).getTensor());
+  else if (auto read = llvm::find_if(f.slice, llvm::IsaPred<ReadOp>); read != f.slice.end())
+    name = nameOfOperand(cast<ReadOp>(*read).getTensor());
   OpBuilder b(reduce);
   SmallVector<Attribute> indices = llvm::map_to_vector(f.dims, [&](unsigned d) -> Attribute { return reduce.getIndices()[d]; });
   const CopyForm form(of, reduce, f);
   auto type = RankedTensorType::get(SmallVector<int64_t>(f.dims.size(), ShapedType::kDynamic), elementOf(f));
   auto copy = ComputeOp::create(b, f.factor.getLoc(), type, b.getArrayAttr(indices), form.extents, IntegerSetAttr(), Value(),
                                 AffineMapAttr(), AffineMapAttr::get(form.shape), b.getStringAttr(name + "_rows"), false);
-  if (!f.isFree)
+  if (f.isGathered)
+    emitRemark(reduce.getLoc()) << "data says where each row of '" << name << "' lies: the rows are written to an aligned workspace first";
+  else if (!f.isFree)
     emitRemark(reduce.getLoc()) << (f.isStored ? "an operand walks an index of '" : "an operand is computed from '") << name
                                 << (f.isStored ? "' backwards" : "'") << ": it is written to an aligned workspace first";
   return copy;
@@ -177,7 +187,8 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
   ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned};
   f.isFree = isLeftByProducts(reduce, factor);
   f.isStored = isStored(factor, unitType);
-  if ((!of.workOf(reduce, c) && !f.isFree) || (f.isStored && !walksBackwards(reduce, factor)))
+  f.isGathered = f.isStored && isGathered(reduce, factor, outer);
+  if ((!of.workOf(reduce, c) && !f.isFree) || (f.isStored && !f.isGathered && !walksBackwards(reduce, factor)))
     return std::nullopt; // (of unknown work nobody says whether it pays)
   f.dims = dimsOf(reduce, c, factor, outer);
   f.forms = llvm::map_to_vector(f.dims, [&](unsigned d) { return indexFormOf(reduce, factor, d); });
@@ -195,10 +206,11 @@ bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &fo
   return found.isFree || of.policy.copies.isMet(work, copied);
 }
 
-void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {
+ComputeOp materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {
   ComputeOp copy = makeCopy(of, reduce, found);
   fillCopy(copy, reduce, found);
   readCopy(copy, reduce, found);
+  return copy;
 }
 
 void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {

@@ -15,7 +15,8 @@ struct ComputedFactor {
   mlir::Type unitType;       ///< in which the unit takes it
   bool isUnsigned;
   bool isFree;                              ///< what launches of products write anyway
-  bool isStored;                            ///< it is an element of the unit's type: the copy only turns what an index walks backwards
+  bool isStored;                            ///< it is an element of the unit's type: the copy only moves elements
+  bool isGathered;                          ///< and data says where its rows lie
   llvm::SmallVector<unsigned> dims;         ///< of the reduction, of which the tensor has an index each, that along memory last
   llvm::SmallVector<IndexForm> forms;       ///< what it takes of them
   llvm::SetVector<mlir::Operation *> slice; ///< what leads to the value, in the reduction's body
@@ -29,8 +30,8 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
 /// Whether the policy lets a pass over it pay, before a product of so much `work`. (The points of the copy's rows, without what is padded.)
 bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &found);
 
-/// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]
-void materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
+/// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]. Returns what gives P.
+ComputeOp materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
 /// The same as a part of a rewrite.
 void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
 

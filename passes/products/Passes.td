@@ -121,9 +121,12 @@ def TeGroupRows : Pass<"te-group-rows", "::kernelc::te::KernelOp"> {
         counts[g, p] = sum_{q <= p} (key(q) == g)                   rows of the group up to each row
         ends[g]      = sum_{h <= g} ceildiv(counts[h, P - 1], R)    the tile behind which the group's end
         places[p]    = (ends[key(p)] - ceildiv(counts[key(p), P - 1], R)) * R + counts[key(p), p] - 1
-        rows[places[p]] = p
+        rows[places[p]] = p, P elsewhere
         groups[t, r, j] = sum_i x[rows[t * R + r], i] * w[chosen[t], i, j]
-        y[p, j]      = groups[places[p] floordiv R, places[p] mod R, j]
+        y[rows[t * R + r], j] = groups[t, r, j]                     where there is such a row
+
+    What alone reads y, point by point, is computed with the product and put back itself. `te-repack` may write the rows of x to memory in
+    their new order.
 
     A tile has rows of one group only, so that nothing another operand holds, infinities say, reaches them. There are
     P floordiv R + G tiles, some of which may have no rows. A row may be numbered by several indices, and several tensors may be
@@ -245,6 +248,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
       vectors of columns. An operand that runs along the summed index would otherwise be turned word by
       word on its way into a slot, which no tensor copy can do. Where tensor copies feed CUDA cores,
       operands whose rows begin inside 16 bytes are copied for them, too.
+    - It gathers: rows that data chooses one by one (`x[rows[p], k]`) become neighbours.
     - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
       takes. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
       all accesses walk backwards is turned round instead.

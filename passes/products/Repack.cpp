@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
+#include "mlir/IR/OperationSupport.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Chain.h"
@@ -27,8 +28,9 @@ namespace {
 /// A factor that is computed, written down first.
 class FactorWriter {
 public:
-  /// Of the product `c`, whose second factor it is, or the first.
-  FactorWriter(const Repacking &of, const Contraction &c, bool isSecond) : of_(of), c_(c), isSecond_(isSecond) {}
+  /// Of the product `c`, whose second factor it is, or the first. What is made is added to `copies`.
+  FactorWriter(const Repacking &of, const Contraction &c, bool isSecond, SmallVectorImpl<ComputeOp> &copies)
+      : of_(of), c_(c), isSecond_(isSecond), copies_(copies) {}
 
   struct Site {
     ReduceOp reduce;
@@ -50,12 +52,13 @@ public:
   bool pays(const Site &site, const RewriteSketch &) const {
     return paysMaterialized(of_, of_.workOf(site.reduce, c_).value_or(0), site.found);
   }
-  void apply(const Site &site) { materialize(of_, site.reduce, site.found); }
+  void apply(const Site &site) { copies_.push_back(materialize(of_, site.reduce, site.found)); }
 
 private:
   const Repacking &of_;
   const Contraction &c_;
   bool isSecond_;
+  SmallVectorImpl<ComputeOp> &copies_;
 };
 
 /// A factor whose tensor is copied so that it lies better.
@@ -102,6 +105,7 @@ public:
   Repacker(KernelOp kernel, const CopyPolicy &policy) : of_(kernel, policy) {}
 
   LogicalResult run() {
+    SmallVector<ComputeOp> written;
     llvm::DenseSet<Operation *> inSets;
     for (ChainSet &set : findChainSets(of_.kernel, of_.target, of_.facts))
       for (SetReader &reader : set.readers)
@@ -113,11 +117,12 @@ public:
         if (inSets.contains(reduce) || findChain(reduce, of_.target, of_.facts))
           continue; // what it takes from registers never is in memory
         for (bool isSecond : {false, true}) {
-          FactorWriter writer(of_, *c, isSecond);
+          FactorWriter writer(of_, *c, isSecond, written);
           if (failed(rewriteAt(of_.kernel, reduce, writer)))
             return failure();
         }
       }
+    shareCopies(written);
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findGeneralContraction(reduce); c && isWorthCopies(reduce, *c)) {
         copier_.setProduct(*c);
@@ -131,6 +136,21 @@ public:
   }
 
 private:
+  /// Products of one operand read one copy of it: of those that are alike the first stays.
+  static void shareCopies(ArrayRef<ComputeOp> copies) {
+    SmallVector<ComputeOp> kept;
+    for (ComputeOp copy : copies) {
+      auto same = llvm::find_if(
+          kept, [&](ComputeOp other) { return OperationEquivalence::isEquivalentTo(copy, other, OperationEquivalence::IgnoreLocations); });
+      if (same == kept.end()) {
+        kept.push_back(copy);
+        continue;
+      }
+      copy.replaceAllUsesWith(same->getResult());
+      copy.erase();
+    }
+  }
+
   /// Whether the product goes to the unit that tensor copies feed, or to CUDA cores whose slots asynchronous copies fill, and
   /// is long enough that a pass over its operands before it is paid back.
   bool isWorthCopies(ReduceOp reduce, const Contraction &c) {

@@ -583,10 +583,18 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     Where a sort would take longer, a sum of f32 is added up as integers instead: words, a result's for each few
     places of an f32's mantissa, to which points add theirs in any order:
 
-        words[place / 14, r] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; three words for Inf and NaN)
+        words[place / 14, r] += mantissa(value(p)) << place % 14     (width 14 of 2^24 points; one more word for Inf and NaN)
         y[r] = f32(init[r] + sum over w of f64(words[w, r]) * 2^(14 w - 149))
 
-    That pays where points have few values each and rows are not many more than points.
+    That pays where points have few values each and rows are not many more than points. Where rows are many it pays to ask first which
+    words the values use (a bit each, `or` over all points): the others are neither zeroed nor read.
+
+    A count of what compares in one way with a value of each point is found by halves in what is counted, sorted (`owners`):
+
+        y[n] = sum over k of (t[k] <= x[n])   =>   ranks[j] = sum over i of (t[i] before t[j]),  sorted[ranks[j]] = t[j],
+                                                   y[n] = the most c with c = 0 or sorted[c - 1] <= x[n]
+
+    t may be of any order; what is no number stands last. That pays where points are many more than what is counted.
 
     *The first run (`owners`: rows that ask) stands before `te-reader-windows`, because* what asks points is a
     sum like any other, whose conditions and residue classes later passes find; *the second one right before

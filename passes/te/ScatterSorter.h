@@ -96,6 +96,10 @@ private:
   mlir::Value startOf();
   void replaceBy(mlir::Operation *sum);
 
+  double timeToAsk();
+  mlir::Value findUsedWords(int64_t width);
+  mlir::Value isUsed(mlir::Value used, mlir::Value at);
+  mlir::Value makeZeros(llvm::ArrayRef<llvm::StringRef> names, llvm::ArrayRef<mlir::AffineExpr> places, mlir::Value used);
   /// A point's value as a word of an exact sum: the mantissa in its place, and the word's number.
   std::pair<mlir::Value, mlir::Value> wordOf(mlir::Value v, int64_t width);
   /// What a word of an exact sum stands for, as f64.
@@ -139,6 +143,7 @@ private:
   llvm::SmallVector<mlir::AffineExpr> solved_;
   llvm::SmallVector<std::pair<mlir::AffineExpr, bool>> reaches_;
   mlir::AffineExpr points_, rows_;
+  bool asksForWords_ = false; ///< which words of an exact sum values use, before they are zeroed
 };
 
 } // namespace kernelc::te

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "passes/te/ScatterSorter.h"
+#include "passes/te/SearchCounts.h"
 
 using namespace mlir;
 
@@ -25,6 +26,9 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     for (auto [i, n] : llvm::enumerate(sizeLike))
       if (n >= 0 && i < likely.size())
         likely[i] = n;
+    if (owners)
+      for (ReduceOp op : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+        (void)searchCount(op, {div, max}, {div, likely});
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
       if (op.isUnique() || (op.getAnyOrder() && !owners)) // (te-split-reduce has made some)
         continue;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/te/SearchCounts.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/analysis/Definitions.h"
+#include "passes/te/ScatterSorter.h"
+#include "passes/te/StatementWriter.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+// Nanoseconds of a comparison of all pairs (bucketize of 4M by 256: 111 us, docs/lab/2026-11-26-scatters-6.md), of a step of a search in a
+// table that a block keeps, and in one that caches keep.
+constexpr double kPair = 1e-4, kStep = 4e-4, kStepInCaches = 2e-3;
+constexpr double kBytesOfTable = 1 << 14, kTimesAsFast = 2;
+constexpr int kLaunches = 3;
+constexpr int64_t kMostExact = int64_t(1) << 24; ///< ones that an f32 counts
+
+/// A comparison that a sum counts, with what the summed index tells apart on the left.
+struct Counted {
+  Operation *compare;
+  Value left, right;
+  bool isSwapped;
+  SmallVector<unsigned> batch; ///< dims that the left has, beside the summed one
+};
+
+bool isNumber(Value v, int64_t n) {
+  auto constant = v.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return false;
+  if (auto i = dyn_cast<IntegerAttr>(constant.getValue()))
+    return i.getValue() == n;
+  auto f = dyn_cast<FloatAttr>(constant.getValue());
+  return f && f.getValue().isExactlyValue(double(n));
+}
+
+/// The condition under which a point counts one.
+Value findTest(ReduceOp reduce) {
+  Value v = reduce.getYield().getValues()[0], condition = reduce.getYield().getCondition();
+  if (condition)
+    return isNumber(v, 1) ? condition : Value();
+  if (auto select = v.getDefiningOp<arith::SelectOp>(); select && isNumber(select.getTrueValue(), 1) && isNumber(select.getFalseValue(), 0))
+    return select.getCondition();
+  Operation *def = v.getDefiningOp();
+  return isa_and_nonnull<arith::ExtUIOp, arith::UIToFPOp>(def) && def->getOperand(0).getType().isInteger(1) ? def->getOperand(0) : Value();
+}
+
+bool isOrder(arith::CmpIPredicate p) { return p != arith::CmpIPredicate::eq && p != arith::CmpIPredicate::ne; }
+bool isOrder(arith::CmpFPredicate p) {
+  using P = arith::CmpFPredicate;
+  return p == P::OLT || p == P::OLE || p == P::OGT || p == P::OGE;
+}
+
+std::optional<Counted> findCounted(ReduceOp reduce) {
+  unsigned parallel = reduce.getNumParallel();
+  bool isPlain = reduce.getKind() == Combiner::Sum && reduce.getNumDims() == parallel + 1 && !reduce.getInit() && !reduce.getOutMap() &&
+                 !reduce.getCondition();
+  Value test = isPlain ? findTest(reduce) : Value();
+  Operation *compare = test ? test.getDefiningOp() : nullptr;
+  auto i = dyn_cast_or_null<arith::CmpIOp>(compare);
+  auto f = dyn_cast_or_null<arith::CmpFOp>(compare);
+  if (!(i && isOrder(i.getPredicate()) && i.getLhs().getType().isInteger()) && !(f && isOrder(f.getPredicate())))
+    return std::nullopt;
+  Counted c{compare, compare->getOperand(0), compare->getOperand(1), false, {}};
+  c.isSwapped = !findSupport(c.left, reduce.getNumDims())[parallel];
+  if (c.isSwapped)
+    std::swap(c.left, c.right);
+  llvm::BitVector left = findSupport(c.left, reduce.getNumDims());
+  if (!left[parallel] || findSupport(c.right, reduce.getNumDims())[parallel])
+    return std::nullopt;
+  llvm::copy_if(left.set_bits(), std::back_inserter(c.batch), [&](unsigned d) { return d < parallel; });
+  return c;
+}
+
+class CountSearcher : StatementWriter {
+public:
+  CountSearcher(ReduceOp reduce, Counted counted)
+      : StatementWriter(reduce, reduce.getName().value_or("count")), reduce_(reduce), c_(std::move(counted)),
+        length_(reduce.getExtents().getResult(reduce.getNumParallel())) {
+    for (unsigned d : c_.batch)
+      shape_.push_back(reduce_.getExtents().getResult(d));
+    shape_.push_back(length_);
+  }
+
+  bool pays(const SizeFacts &facts, const SizeFacts &likely) {
+    most_ = knownMax(length_, facts);
+    double points = 1, batch = 1, length = double(knownMax(length_, likely));
+    for (unsigned d = 0; d < reduce_.getNumParallel(); ++d) {
+      int64_t extent = knownMax(reduce_.getExtents().getResult(d), likely);
+      if (extent < 0)
+        return false;
+      (llvm::is_contained(c_.batch, d) ? batch : points) *= double(extent);
+    }
+    bool isExact = !isa<FloatType>(reduce_.getResult().getType().getElementType()) || most_ <= kMostExact;
+    if (most_ < 0 || !isExact || !knownPositive(length_, facts))
+      return false;
+    double bytes = length * c_.left.getType().getIntOrFloatBitWidth() / 8;
+    bool isTable = c_.batch.empty() && bytes <= kBytesOfTable;
+    double searched = kLaunches * sortingCosts().launch + batch * length * length * kPair +
+                      batch * points * llvm::Log2_64_Ceil(uint64_t(most_) + 1) * (isTable ? kStep : kStepInCaches);
+    return searched * kTimesAsFast < batch * points * length * kPair;
+  }
+
+  void search() {
+    Value sorted = sort();
+    auto op = ComputeOp::create(b, loc(), reduce_.getResult().getType(),
+                                b.getArrayAttr(reduce_.getIndices().getValue().take_front(reduce_.getNumParallel())),
+                                over(reduce_.getExtents().getResults().take_front(reduce_.getNumParallel())), IntegerSetAttr(), Value(),
+                                AffineMapAttr(), AffineMapAttr(), reduce_.getNameAttr(), false);
+    fill(op, [&](ValueRange at) {
+      IRMapping mapping;
+      for (unsigned d = 0; d < reduce_.getNumParallel(); ++d)
+        mapping.map(reduce_.getBlock().getArgument(d), at[d]);
+      return SmallVector<Value>{asResult(find(sorted, at, cloneValue(c_.right, mapping, b)))};
+    });
+    reduce_.replaceAllUsesWith(op.getResult());
+    reduce_.erase();
+  }
+
+private:
+  Value leftAt(ValueRange batch, Value j) {
+    IRMapping mapping;
+    for (auto [d, v] : llvm::zip(c_.batch, batch))
+      mapping.map(reduce_.getBlock().getArgument(d), v);
+    mapping.map(reduce_.getBlock().getArgument(reduce_.getNumParallel()), j);
+    return cloneValue(c_.left, mapping, b);
+  }
+  /// The comparison that is counted.
+  Value holds(Value left, Value right) {
+    IRMapping mapping;
+    mapping.map(c_.compare->getOperand(0), c_.isSwapped ? right : left);
+    mapping.map(c_.compare->getOperand(1), c_.isSwapped ? left : right);
+    return b.clone(*c_.compare, mapping)->getResult(0);
+  }
+  /// Whether x stands before y where they are not alike: what compares with more points does.
+  Value isBefore(Value x, Value y) {
+    auto compareF = [&](arith::CmpFPredicate p, Value u, Value v) { return arith::CmpFOp::create(b, loc(), p, u, v).getResult(); };
+    if (auto i = dyn_cast<arith::CmpIOp>(c_.compare)) {
+      using P = arith::CmpIPredicate;
+      bool isUnsigned = llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, i.getPredicate());
+      return compare(isFalling() ? isUnsigned ? P::ugt : P::sgt : isUnsigned ? P::ult : P::slt, x, y);
+    }
+    using P = arith::CmpFPredicate;
+    Value isNone = compareF(P::UNO, y, y), is = compareF(P::ORD, x, x);
+    return arith::OrIOp::create(b, loc(), compareF(isFalling() ? P::OGT : P::OLT, x, y), both(is, isNone));
+  }
+  /// Whether large values compare with more points than small ones.
+  bool isFalling() {
+    bool isGreater = false;
+    if (auto i = dyn_cast<arith::CmpIOp>(c_.compare)) {
+      using P = arith::CmpIPredicate;
+      isGreater = llvm::is_contained({P::sgt, P::sge, P::ugt, P::uge}, i.getPredicate());
+    } else {
+      using P = arith::CmpFPredicate;
+      isGreater = llvm::is_contained({P::OGT, P::OGE}, cast<arith::CmpFOp>(c_.compare).getPredicate());
+    }
+    return isGreater != c_.isSwapped;
+  }
+
+  Value sort() {
+    unsigned rank = shape_.size();
+    SmallVector<StringRef> names =
+        llvm::map_to_vector(c_.batch, [&](unsigned d) { return cast<StringAttr>(reduce_.getIndices()[d]).getValue(); });
+    names.push_back("rank_j");
+    SmallVector<StringRef> pairs(names);
+    pairs.push_back("rank_i");
+    SmallVector<AffineExpr> extents(shape_);
+    extents.push_back(length_);
+    Type word = b.getI32Type(), element = c_.left.getType();
+    Value ranks = makeSum("_ranks", pairs, extents, IntegerSetAttr(), word, [&](ValueRange at) -> Value {
+                    Value j = at[rank - 1], i = at[rank];
+                    Value own = leftAt(at.take_front(rank - 1), j), other = leftAt(at.take_front(rank - 1), i);
+                    Value isAlike = arith::XOrIOp::create(b, loc(), isBefore(own, other), arith::ConstantIntOp::create(b, loc(), 1, 1));
+                    Value isFirst = both(isAlike, compare(arith::CmpIPredicate::slt, i, j));
+                    return arith::ExtUIOp::create(b, loc(), word, arith::OrIOp::create(b, loc(), isBefore(other, own), isFirst));
+                  }).getResult();
+    auto sorted = ScatterOp::create(b, loc(), typeOf(shape_, element), CombinerAttr(), b.getStrArrayAttr(names), over(shape_),
+                                    IntegerSetAttr(), Value(), over(shape_), named("_sorted"), false, false);
+    fill(sorted, [&](ValueRange at) {
+      SmallVector<Value> yields{leftAt(at.drop_back(), at.back())};
+      llvm::append_range(yields, at.drop_back());
+      yields.push_back(toIndex(read(ranks, at)));
+      return yields;
+    });
+    return sorted.getResult();
+  }
+
+  /// Up to where the comparison with `right` holds.
+  Value find(Value sorted, ValueRange at, Value right) {
+    Value count = index(0), last = value(length_, {});
+    for (int64_t step = int64_t(llvm::bit_floor(uint64_t(most_))); step >= 1; step /= 2) {
+      Value next = arith::AddIOp::create(b, loc(), count, index(step));
+      Value exists = compare(arith::CmpIPredicate::sle, next, last);
+      SmallVector<Value> operands = llvm::map_to_vector(c_.batch, [&](unsigned d) { return at[d]; });
+      operands.push_back(arith::SelectOp::create(b, loc(), exists, next, last));
+      SmallVector<AffineExpr> subscripts;
+      for (unsigned d = 0; d < c_.batch.size(); ++d)
+        subscripts.push_back(dim(d));
+      subscripts.push_back(dim(c_.batch.size()) - 1);
+      Value isBelow = both(holds(read(sorted, operands, subscripts), right), exists);
+      count = arith::SelectOp::create(b, loc(), isBelow, next, count);
+    }
+    return count;
+  }
+
+  Value asResult(Value count) {
+    Type element = reduce_.getResult().getType().getElementType();
+    if (!isa<FloatType>(element))
+      return arith::IndexCastOp::create(b, loc(), element, count);
+    return arith::UIToFPOp::create(b, loc(), element, arith::IndexCastOp::create(b, loc(), b.getI32Type(), count));
+  }
+
+  ReduceOp reduce_;
+  Counted c_;
+  AffineExpr length_;
+  int64_t most_ = -1;
+  SmallVector<AffineExpr> shape_; ///< of what is sorted
+};
+
+} // namespace
+
+bool searchCount(ReduceOp reduce, const SizeFacts &facts, const SizeFacts &likely) {
+  std::optional<Counted> counted = findCounted(reduce);
+  if (!counted)
+    return false;
+  CountSearcher searcher(reduce, *counted);
+  if (!searcher.pays(facts, likely))
+    return false;
+  searcher.search();
+  return true;
+}
+
+} // namespace kernelc::te
