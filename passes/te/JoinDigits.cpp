@@ -179,9 +179,14 @@ public:
     std::optional<Contraction> c = findContraction(product_);
     if (!c || product_.getInit() || product_.getOutMap() || product_.getShape() || !findReaders())
       return false;
+    // (Digits that are a batch and a column, as heads and their columns are, would make none of its operands free of the index.)
+    auto isOneSide = [&](unsigned high, unsigned low) {
+      return llvm::any_of(ArrayRef({c->m, c->n}),
+                          [&](auto &side) { return llvm::is_contained(side, high) && llvm::is_contained(side, low); });
+    };
     for (unsigned high = 0; high < product_.getNumParallel(); ++high)
       for (unsigned low = 0; low < product_.getNumParallel(); ++low)
-        if (std::optional<Pair> pair = pairOf(high, low); pair && joinAll(*pair))
+        if (std::optional<Pair> pair = isOneSide(high, low) ? pairOf(high, low) : std::nullopt; pair && joinAll(*pair))
           return true;
     return false;
   }

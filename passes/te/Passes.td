@@ -255,7 +255,8 @@ def TeJoinDigits : Pass<"te-join-digits", "::kernelc::te::KernelOp"> {
     ways to write pages are one form.
 
     C is known, a multiple of 8 that divides 64 or that 64 divides, so that tiles and pages fit each other; data that chooses what is read
-    hangs on n alone. Left alone are products with other readers, and conditions that compare a digit by itself.
+    hangs on n alone, and both are on one side of the product: a head and its columns are a batch and a side. Left alone are products with
+    other readers, and conditions that compare a digit by itself.
 
     Postcondition: each product that was joined has one index less, and so have its readers.
     Not tried: three digits; products that nothing takes as a factor. Numeric effect: none.
@@ -305,6 +306,10 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     What is made point by point of a product's results and of reductions of them (their softmax, their norm) gets a product of its
     own first, where walking the results and multiplying once more takes less time than writing and reading them
     (`PointReaders.h`): then they need not be in memory at all.
+
+    Ahead of all that, factors that are rounded results of other products (queries, keys and values of one projection) are written down
+    where those products are made, once for all products that have them (`ProductFactors.h`): what is walked takes its operands from
+    memory. So are a head's results for the product behind them. Factors that a chain takes from registers stay as they are.
 
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.

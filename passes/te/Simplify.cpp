@@ -110,13 +110,15 @@ bool isOfTable(te::ReadOp read, te::ComputeOp producer) {
   return false;
 }
 
+/// (But not of tensors that a pass has laid in memory for their readers: these have a shape of their own.)
 ///   %p = te.compute [i] { yield f(i) }           %p = ...
 ///   ... te.read %p[m(j)] ...               =>    ... f(m(j)) ...
 struct InlineRead : OpRewritePattern<te::ReadOp> {
   InlineRead(MLIRContext *c, const llvm::DenseSet<Operation *> &kept) : OpRewritePattern(c), kept_(kept) {}
   LogicalResult matchAndRewrite(te::ReadOp read, PatternRewriter &rewriter) const override {
     te::ComputeOp producer = te::findDefinition(read);
-    if (!producer || kept_.contains(producer) || isLargeWindow(read, producer) || isLoaded(producer) || isOfTable(read, producer) ||
+    if (!producer || kept_.contains(producer) || producer.getShape() || isLargeWindow(read, producer) || isLoaded(producer) ||
+        isOfTable(read, producer) ||
         int64_t(read->getBlock()->getOperations().size() + producer.getBlock().getOperations().size()) > kLargestBody)
       return failure();
     return te::inlineRead(rewriter, read);
