@@ -8,7 +8,8 @@ OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by 
 kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
 stand in guard.txt (60 of them take about five minutes), or in another file, guard_more.txt say, where these may stand, too: those
-of draw_memory.py; `sequence SEED N`, of sequences.py; `FILE.kc KERNEL N=4096 ..`, of bench/kernels, examples or test/conformance.
+of draw_memory.py; `sequence SEED N`, of sequences.py; `unseen KERNEL N=4096 ..`, of unseen.py; `FILE.kc KERNEL N=4096 ..`, of
+bench/kernels, examples or test/conformance.
 Untuned schedules, a disk cache for each build. Exit status 1 where a table's geometric mean is below 0.99 or a row below 0.95: run
 again before believing it.
 """
@@ -59,7 +60,8 @@ def find_workload(name):
 
 
 class Text(Workload):
-    """A kernel of a text at given sizes, its inputs uniform in [0, 1)."""
+    """A kernel of a text at given sizes, its inputs uniform in [0, 1), or those of a row of unseen.py."""
+    row = None
 
     def __init__(self, name, text, kernel, sizes):
         self.name, self.text, self.kernel, self.sizes = name, text, kernel, sizes
@@ -71,6 +73,10 @@ class Text(Workload):
         given = " ".join(shape for (_, _, role, _), shape in zip(kernel.params, kernel.shapes) if role != roles.PARAM_OUTPUT)
         # Only results have these.
         self.constants = {size: n for size, n in self.sizes.items() if size not in re.findall(r"\w+", given)}
+        if self.row:
+            import unseen
+            self.constants |= {size: self.sizes[size] for size in self.row.named}
+            return unseen.inputs_of(self.row, kernel, self.sizes, device)
         return inputs_of(kernel, self.sizes, device)
 
 
@@ -80,6 +86,13 @@ def find_text(name, words):
         import sequences
         kernel, text = sequences.draw(words[1])[int(words[2])]
         return Text(name, text, kernel, {})
+    if words[0] == "unseen":
+        import unseen
+        row = next(r for r in unseen.ROWS if r.kernel == words[1])
+        with open(unseen.file_of(row), encoding="utf-8") as file:
+            text = Text(name, file.read(), row.kernel, unseen.sizes_of(" ".join(words[2:]) or row.sizes))
+        text.row = row
+        return text
     file, kernel, *sizes = words
     for folder in ("kernels", "../examples", "../test/conformance"):
         path = os.path.join(HERE, folder, file)

@@ -99,11 +99,14 @@ def inputs_of(kernel, sizes, device):
     return found
 
 
+WIDE = {torch.float8_e4m3fn: torch.float32, torch.uint8: torch.int32, torch.int8: torch.int32, torch.bool: torch.int32}
+
+
 def difference(result, expected):
     """The largest difference and the largest value; in slices, since results take many GB."""
     most = error = 0.0
     for r, e in zip(result.reshape(-1).split(1 << 28), expected.reshape(-1).split(1 << 28)):
-        e = e.to(r.dtype)
+        r, e = r.to(WIDE.get(r.dtype, r.dtype)), e.to(WIDE.get(r.dtype, r.dtype))
         error, most = max(error, (r - e).abs().max().item()), max(most, e.abs().max().item())
     return error, most
 
@@ -126,10 +129,11 @@ class Table:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = args.tf32
         print(f"| {what} | difference | kernelc, ms | × eager | × torch.compile |\n|---|--:|--:|--:|--:|", flush=True)
 
-    def row(self, title, text, name, inputs, peer, compiled=False, others=()):
-        """`inputs()` are the arguments, `peer` of the same, as are `others` (eager is the fastest); `compiled`: beside torch.compile, too."""
+    def row(self, title, text, name, inputs, peer, compiled=False, others=(), sizes=None):
+        """`inputs()` are the arguments, `peer` of the same, as are `others` (eager is the fastest); `compiled`: beside torch.compile, too;
+        `sizes`: those that no input has."""
         try:
-            cells = self.measure(text, name, inputs, peer, compiled, others)
+            cells = self.measure(text, name, inputs, peer, compiled, others, sizes or {})
         except Exception as error:  # noqa: BLE001: a row of the table
             self.failed += 1
             cells = [f"{type(error).__name__}: {str(error).splitlines()[0][:120]}", "", "", ""]
@@ -137,15 +141,12 @@ class Table:
         if self.args.device == "cuda":
             torch.cuda.empty_cache()
 
-    def measure(self, text, name, inputs, peer, compiled, others):
-        kernel = kernelc.compile(text, precision="contract=tf32" if self.args.tf32 else None).kernels[name]
+    def measure(self, text, name, inputs, peer, compiled, others, sizes):
+        kernel = kernelc.compile(text, precision="contract=tf32" if self.args.tf32 else None, **sizes).kernels[name]
         own, given = inputs(), inputs()
-        result, expected = kernel(*own), peer(*given)
-        error, most = difference(own[-1] if result is None else result, expected)
-        limit = self.limit or (1e-2 if expected.element_size() < 4 else 5e-3 if self.args.tf32 else 1e-3)
-        del result, expected, own
-        cell = f"{error / most if most else error:.1e}" if most > limit else f"{error:.1e} of values near 0"
-        if not error < limit * (most if most > limit else 1):
+        cell, right = self.compared(kernel, own, kernel(*own), peer(*given))
+        del own
+        if not right:
             self.failed += 1
             return [cell, "wrong", "", ""]
         if self.args.device != "cuda":
@@ -165,6 +166,27 @@ class Table:
         ratios = {n: us / times["kernelc"] for n, us in times.items() if n != "kernelc"}
         self.least.append(min(ratios.values()))
         return [cell, f"{times['kernelc']:.3f}"] + [f"{ratios[n]:.2f}" if n in ratios else "" for n in ("eager", "torch.compile")]
+
+    def compared(self, kernel, own, result, expected):
+        """The largest difference of the results, in words, and whether it is within the limit. Of a tuple the first are what the kernel
+        reads and writes, of one result without any the last argument."""
+        if isinstance(expected, (tuple, list)):
+            inputs = [role for _, _, role, _ in kernel.params if role != roles.PARAM_OUTPUT]
+            written = [x for x, role in zip(own, inputs) if role == roles.PARAM_INOUT]
+            results = written + (list(result) if isinstance(result, tuple) else [] if result is None else [result])
+        else:
+            results, expected = [own[-1] if result is None else result], [expected]
+        worst, cell, right = -1.0, "", True
+        for r, e in zip(results, expected, strict=True):
+            if r.numel() != e.numel():
+                return f"{list(r.shape)} in place of {list(e.shape)}", False
+            error, most = difference(r, e)
+            limit = self.limit or (1e-2 if e.element_size() < 4 else 5e-3 if self.args.tf32 else 1e-3)
+            right &= error < limit * (most if most > limit else 1)
+            share = error / most if most > limit else error
+            if not share <= worst:
+                worst, cell = share, f"{share:.1e}" if most > limit else f"{share:.1e} of values near 0"
+        return cell, right
 
     def end(self):
         """Prints what the rows come to; the exit status."""

@@ -79,6 +79,10 @@ Node *Elaborator::elaboratePower(const Expr *e, const Scope *scope) {
   Node *exponent = elaborate(e->args[1], scope);
   if (!base || !exponent)
     return nullptr;
+  // A float's power is a product whichever way its whole exponent is written, `2.0` or a constant of f32.
+  if (exponent->kind == Node::ConstFloat && isFloat(base->type) && std::trunc(exponent->floatValue) == exponent->floatValue &&
+      std::abs(exponent->floatValue) <= 64 && (isLiteral(exponent->type) || exponent->type == base->type))
+    exponent = makeInt(int64_t(exponent->floatValue), Ty::IntLit, e->loc);
   if (base->type == Ty::Bool && !(base = convert(base, Ty::I32)))
     return nullptr;
   if (exponent->kind == Node::ConstInt && exponent->intValue >= 0 && exponent->intValue <= 64) {

@@ -115,11 +115,11 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     return false; // a longer sum can be shared by warps
   l.warps = 8;
   int64_t left = l.warps * 32 * vector;
-  l.tiles[contiguous] = clampTile(l, contiguous, left);
+  l.tiles[contiguous] = cutTile(clampTile(l, contiguous, left), extentMax(l, contiguous), 32); // (a warp beside a row's end at least)
   left /= l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && left > 1) {
-      l.tiles[index] = clampTile(l, index, left);
+      l.tiles[index] = cutTile(clampTile(l, index, left), extentMax(l, index), 16); // (shorter ones read more of what windows share)
       left /= l.tiles[index];
     }
   int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results

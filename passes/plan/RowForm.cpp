@@ -178,6 +178,15 @@ std::optional<RowForm> findRowForm(const LaunchPlan &l, ArrayRef<Operation *> op
   return rows;
 }
 
+int64_t cutTile(int64_t tile, int64_t max, int64_t least) {
+  auto walked = [&](int64_t by) { return int64_t(llvm::alignTo(uint64_t(max), uint64_t(by))); };
+  int64_t best = tile;
+  for (int64_t half = tile / 2; max > 0 && half >= least; half /= 2)
+    if (walked(half) * 8 < walked(best) * 7)
+      best = half;
+  return best;
+}
+
 void cutAlongRows(LaunchPlan &l, ArrayRef<Operation *> ops, const SizeFacts &facts, const AlignedRowCosts &costs) {
   std::optional<RowForm> rows = findRowForm(l, ops, facts, costs);
   if (!rows)

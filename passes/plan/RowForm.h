@@ -21,6 +21,10 @@ struct RowForm {
 std::optional<RowForm> findRowForm(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts,
                                    const AlignedRowCosts &costs);
 
+/// The tile of an index of at most `max` points (-1: any number): `tile`, or the longest of its halves, of `least` points at least, that
+/// leaves clearly fewer points beyond the end: 160 are five of 32, and not one of 256.
+int64_t cutTile(int64_t tile, int64_t max, int64_t least);
+
 /// Gives a pointwise launch tiles of one such row each, few points of which lie outside it.
 void cutAlongRows(LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, const SizeFacts &facts, const AlignedRowCosts &costs);
 

@@ -29,6 +29,7 @@ constexpr double kElement = 16;        // an element of a partial sum, written a
 constexpr double kStatement = 1 << 22; // another launch, in multiply-adds
 constexpr double kUnit = 16;           // how much faster a matrix unit multiplies than CUDA cores
 constexpr double kWorthwhile = 2;      // how much less the steps must be
+constexpr double kPointByPoint = 4;    // a multiply-add whose operands are loaded for it, where a product's tile has them for many
 
 /// How the product of a set of factors is made, the indices summed that no other factor has.
 struct Step {
@@ -81,6 +82,8 @@ public:
     double points = pointsOf(llvm::BitVector(dims_, true)), direct = points;
     if (std::optional<Contraction> c = findContraction(reduce_); c && c->unitType && !policy_)
       direct /= kUnit;
+    if (!policy_ && !findGeneralContraction(reduce_) && beginsWithProduct(unsigned(steps_.size()) - 1))
+      direct *= kPointByPoint;
     if (best.cost * kWorthwhile > direct)
       return;
     double work = 0;
@@ -158,6 +161,18 @@ private:
           }
       }
     }
+  }
+
+  /// Whether a step before the last is a product of two operands that each have an index of their own.
+  bool beginsWithProduct(unsigned set) {
+    if (llvm::isPowerOf2_32(set))
+      return false;
+    const Step &s = steps_[set];
+    auto isProduct = [&](unsigned child) {
+      const Step &c = steps_[child];
+      return !llvm::isPowerOf2_32(child) && c.isSum() && c.domain != steps_[c.left].result && c.domain != steps_[c.right].result;
+    };
+    return llvm::any_of(ArrayRef({s.left, s.right}), [&](unsigned child) { return isProduct(child) || beginsWithProduct(child); });
   }
 
   void multiplyAdds(unsigned set, double &work) {

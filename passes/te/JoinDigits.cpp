@@ -179,21 +179,19 @@ public:
     std::optional<Contraction> c = findContraction(product_);
     if (!c || product_.getInit() || product_.getOutMap() || product_.getShape() || !findReaders())
       return false;
+    // (Digits that are a batch and a column, as heads and their columns are, would make none of its operands free of the index.)
+    auto isOneSide = [&](unsigned high, unsigned low) {
+      return llvm::any_of(ArrayRef({c->m, c->n}),
+                          [&](auto &side) { return llvm::is_contained(side, high) && llvm::is_contained(side, low); });
+    };
     for (unsigned high = 0; high < product_.getNumParallel(); ++high)
       for (unsigned low = 0; low < product_.getNumParallel(); ++low)
-        if (std::optional<Pair> pair = areOfOneSide(*c, high, low) ? pairOf(high, low) : std::nullopt; pair && joinAll(*pair))
+        if (std::optional<Pair> pair = isOneSide(high, low) ? pairOf(high, low) : std::nullopt; pair && joinAll(*pair))
           return true;
     return false;
   }
 
 private:
-  /// Whether one factor alone has both: one index of a batch and of a column would be in both factors, and no index of a product.
-  static bool areOfOneSide(const Contraction &c, unsigned high, unsigned low) {
-    return llvm::any_of(ArrayRef{&c.m, &c.n}, [&](const SmallVector<unsigned> *side) {
-      return llvm::is_contained(*side, high) && llvm::is_contained(*side, low);
-    });
-  }
-
   /// Whether all that is done with the product's results is to reduce them, one of the reductions as a product's factor.
   bool findReaders() {
     bool isFactor = false;

@@ -261,7 +261,8 @@ def TeJoinDigits : Pass<"te-join-digits", "::kernelc::te::KernelOp"> {
     ways to write pages are one form.
 
     C is known, a multiple of 8 that divides 64 or that 64 divides, so that tiles and pages fit each other; data that chooses what is read
-    hangs on n alone. Left alone are products with other readers, and conditions that compare a digit by itself.
+    hangs on n alone, and both are on one side of the product: a head and its columns are a batch and a side. Left alone are products with
+    other readers, and conditions that compare a digit by itself.
 
     Postcondition: each product that was joined has one index less, and so have its readers.
     Not tried: three digits; products that nothing takes as a factor. Numeric effect: none.

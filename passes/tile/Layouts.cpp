@@ -4,6 +4,7 @@
 
 #include "ir/te/ScheduleLoc.h"
 #include "ir/tile/Marks.h"
+#include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
 #include "passes/tile/RowVector.h"
@@ -122,9 +123,42 @@ private:
     auto best = llvm::max_element(weight);
     c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
     int64_t width = c.contiguous >= 0 ? std::min(vector[c.contiguous], most[c.contiguous]) : 1;
+    if (int64_t results = width < widthOf(c) && llvm::is_contained(reducedDims, c.contiguous) ? findWindows(c, reducedDims) : -1;
+        results >= 0) {
+      c.contiguous = results;
+      width = 1;
+    }
     c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>(),
                        reduces ? -1 : findWindowDim(c));
     return success();
+  }
+
+  static int64_t widthOf(const LayoutComponent &c) { return c.contiguous >= 0 ? c.shape[c.contiguous] : 1; }
+
+  /// Of a component that is contiguous along terms of its results, the dim of results whose windows of such terms meet or overlap, where
+  /// every thread has results of its own; -1 where there is none. Lanes with a window each read lines as whole as lanes with a term each
+  /// do, and have nothing to combine.
+  int64_t findWindows(const LayoutComponent &c, ArrayRef<int64_t> reduced) {
+    int64_t results = 1, found = -1;
+    for (auto [d, extent] : llvm::enumerate(c.shape))
+      results *= llvm::is_contained(reduced, int64_t(d)) ? 1 : extent;
+    if (results < 32 * int64_t(func_.getWarps()))
+      return -1;
+    for (Value v : c.values) {
+      auto load = v.getDefiningOp<LoadOp>();
+      if (!load || runOf(load.getBase(), load.getMap(), v).dim != c.contiguous)
+        continue;
+      int64_t own = -1;
+      for (auto [d, extent] : llvm::enumerate(shapeOfTile(v)))
+        if (std::optional<int64_t> step = te::linearCoefficient(load.getMap().getResults().back(), unsigned(d));
+            extent > 1 && int64_t(d) != c.contiguous && step && *step > 0 && *step <= widthOf(c) &&
+            !llvm::is_contained(reduced, int64_t(d)))
+          own = d;
+      if (own < 0 || (found >= 0 && found != own))
+        return -1;
+      found = own;
+    }
+    return found;
   }
 
   /// How many elements of a tile a thread has.
