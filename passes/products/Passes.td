@@ -11,22 +11,22 @@ def TeStoreOperands : Pass<"te-store-operands", "::kernelc::te::KernelOp"> {
     Two products are a chain if one takes the results of the other by rows, through reductions of these rows: scores, their softmax, and the
     values that it weighs. One launch has both (`te-derive-cascades`), and takes their operands from memory, by tensor copies. An operand that
     is a definition of 16-bit floats (projections of x, heads that are rotated, keys that are normalised) would be inlined into the product,
-    which would compute each element once for each result. The pass gives the definition a `shape`, so that it is a tensor; its rows begin at
-    multiples of 16 bytes unless it is a result. What only reads an element of another tensor stays a definition.
+    which would compute each element once for each result. The pass gives the definition a `shape`, so that it is a tensor; its rows begin
+    where those of other workspaces do, unless it is a result. What only reads an element of another tensor stays a definition.
 
         q[b, i, h, d] = bf16(x[b, i, h, d] * cos[i, d] + ..)
         s[b, h, i, j] = sum_d q[b, i, h, d] * k[b, j, h, d]
         p[b, h, i, j] = softmax_j s[b, h, i, j]
         o[b, i, h, d] = sum_j p[b, h, i, j] * v[b, j, h, d]               q is kept
 
-    An operand is kept only if several results of its product take each of its elements: keys that one query reads once are computed on their
-    way.
+    An operand is kept only if several results of its product take each of its elements (keys that one query reads once are computed on their
+    way), and if the columns that it takes of flat rows, `q[b, i, h * D + d]`, begin at whole rows of a slot: D is a multiple of 64.
 
     *Runs before the first `te-simplify`, because* that inlines definitions; *in a kernel with a precision policy before that pipeline's,* for
     the same reason.
 
     Postcondition: the operands of such a chain are tensors, or elements of tensors read elsewhere.
-    Not tried: chains without a reduction in between, operands that the text leaves in f32.
+    Not tried: columns of other heads in flat rows, chains without a reduction in between, operands that the text leaves in f32.
     Numeric effect: none.
   }];
   let options = [

@@ -7,6 +7,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
 #include "passes/index/Affine.h"
+#include "passes/index/IndexArithmetic.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/TargetCosts.h"
 #include "llvm/ADT/SetVector.h"
@@ -142,13 +143,13 @@ private:
     rows.reset(second.getNumParallel(), dims);
     rows.reset(others);
     read.flip();
-    return walked && !rows.anyCommon(read);
+    return walked && rows.any() && !rows.anyCommon(read);
   }
 
   /// The definition, if `operand` of `product` is an element of one that computes: what only reads an element elsewhere does not.
   void keep(ReduceOp product, Value operand) {
     ReadOp read = findOperandRead(operand);
-    if (!read || !isReadAgain(product, operand))
+    if (!read || !isReadAgain(product, operand) || !beginsAtColumns(read))
       return;
     while (auto definition = read.getTensor().getDefiningOp<ComputeOp>()) {
       if (!isDefinition(definition) || read.getBounds() != BoundsMode::InBounds)
@@ -164,6 +165,23 @@ private:
     }
   }
 
+  /// Whether what moves along memory is one index, behind whole rows of a slot: a copy that begins elsewhere brings another head's columns.
+  bool beginsAtColumns(ReadOp read) const {
+    SmallVector<Value> leaves;
+    SmallVector<AffineExpr> operands = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return affineOf(v, leaves); });
+    AffineExpr last = withPinnedSizes(read.getMapOrIdentity().getResults().back().replaceDims(operands), facts_);
+    unsigned columns = 0;
+    bool areWhole = llvm::all_of(splitTerms(last), [&](auto term) {
+      auto [e, c] = term;
+      bool isColumn = isa<AffineDimExpr>(e) && c == 1;
+      columns += isColumn;
+      return isColumn || knownDivisor(e * c, facts_) % perRow(read.getResult().getType()) == 0;
+    });
+    return columns == 1 && areWhole;
+  }
+
+  int64_t perRow(Type element) const { return target_.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth(); }
+
   /// Whether several results of `product` take each element of `operand`: there is an index that the operand does not have.
   static bool isReadAgain(ReduceOp product, Value operand) {
     llvm::BitVector has = findSupport(operand, product.getNumDims());
@@ -177,9 +195,9 @@ private:
   void store(ComputeOp definition) {
     SmallVector<AffineExpr> shape(definition.getExtents().getResults());
     bool isResult = llvm::is_contained(kernel_.getReturn().getOperands(), definition.getResult());
-    int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / definition.getResult().getType().getElementTypeBitWidth();
-    if (!isResult && !shape.empty() && knownDivisor(shape.back(), facts_) % perRow != 0)
-      shape.back() = shape.back().ceilDiv(perRow) * perRow;
+    int64_t row = perRow(definition.getResult().getType().getElementType());
+    if (!isResult && !shape.empty() && knownDivisor(shape.back(), facts_) % row != 0)
+      shape.back() = shape.back().ceilDiv(row) * row;
     definition.setShapeAttr(AffineMapAttr::get(AffineMap::get(0, definition.getExtents().getNumSymbols(), shape, kernel_.getContext())));
   }
 
