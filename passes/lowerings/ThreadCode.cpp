@@ -45,6 +45,16 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool compu
   return v;
 }
 
+/// Whether a form is never negative. What data say, behind the launch's indices, is any number, and so is a place before an aligned row.
+static bool isNatural(tile::FuncOp func, AffineExpr e) {
+  auto mayBeNegative = [&](AffineExpr part) {
+    auto d = dyn_cast<AffineDimExpr>(part);
+    bool isAny = d && (d.getPosition() >= func.getRank() || tile::isAligned(func, d.getPosition()));
+    return isAny ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return te::isNonNegative(e) && !e.walk(mayBeNegative).wasInterrupted();
+}
+
 Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool computed) {
   switch (e.getKind()) {
   case AffineExprKind::Constant: return index(cast<AffineConstantExpr>(e).getValue(), loc);
@@ -65,7 +75,7 @@ Value ThreadCode::expandAs(AffineExpr e, ValueRange dims, Location loc, bool com
     return add(x, expand(bin.getRHS(), dims, plain, computed), loc);
   }
   Value y = expand(bin.getRHS(), dims, plain, computed);
-  bool natural = te::isNonNegative(bin.getLHS()) && te::isNonNegative(bin.getRHS());
+  bool natural = isNatural(func, bin.getLHS()) && isNatural(func, bin.getRHS());
   switch (e.getKind()) {
   case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, x, y);
   case AffineExprKind::FloorDiv: return natural ? Value(arith::DivSIOp::create(b, loc, x, y)) : arith::FloorDivSIOp::create(b, loc, x, y);

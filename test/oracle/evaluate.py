@@ -157,8 +157,10 @@ def _unrounded(node):
     def product(at):
         a, b = left(at), right(at)
         rounded = f(a, b)
-        if type(a) is not float or type(b) is not float or type(rounded) is not float or not math.isfinite(rounded):
+        if type(a) is not float or type(b) is not float or type(rounded) is not float:
             return rounded
+        if not math.isfinite(rounded):
+            return iv.Overflow(rounded) if math.isfinite(a) and math.isfinite(b) else rounded
         rest = Fraction(a) * Fraction(b) - Fraction(rounded)
         toward = math.nextafter(rounded, math.inf if rest > 0 else -math.inf) if node.type is F64 else a * b  # (exact, of narrower ones)
         return iv.interval(min(rounded, toward), max(rounded, toward)) if rest else rounded

@@ -12,6 +12,10 @@ import math
 INF, NAN = math.inf, math.nan
 
 
+class Overflow(float):
+    """An infinity that a product of numbers is rounded to, if it is rounded before it is added."""
+
+
 class Masked(float):
     """A zero made by a condition."""
 

@@ -3,7 +3,7 @@
 import math
 
 from . import interval as iv
-from .interval import ANY, INF, NAN, Interval
+from .interval import ANY, INF, NAN, Interval, Overflow
 from .element_types import F64, is_float, round_float, wrap
 
 
@@ -67,7 +67,7 @@ def _sum(values, t):
         return special
     infinite = {v for v in values if type(v) is not Interval and math.isinf(v)}
     if len(infinite) == 2:
-        return NAN
+        return ANY if any(type(v) is Overflow for v in values) else NAN
     if any(type(v) is Interval and (math.isinf(v.lo) or math.isinf(v.hi)) for v in values):
         return ANY
     finite = [v for v in values if type(v) is Interval or not math.isinf(v)]
@@ -75,7 +75,7 @@ def _sum(values, t):
     if magnitude >= t.largest * 0.999 or t is F64 and magnitude > 1e300:
         return ANY
     if infinite:
-        return infinite.pop()
+        return float(infinite.pop())
     if len(values) == 1:
         return iv.add(values[0], 0.0, lambda x: x)
     lo, hi = (math.fsum(iv.ends(v)[end] for v in values) for end in (0, 1))
