@@ -114,7 +114,8 @@ void SlotNames::trace(cu::SharedOp array, Value index) {
     if (!slotsOf_.contains(array))
       return findSlots(array, op->getOperand(0), *size);
     traceOperand(array, op->getOpOperand(1));
-    claimStages(array, op->getOperand(0));
+    if (*size == sizes_.all[sizes_.ofArray.lookup(array)].value)
+      claimStages(array, op->getOperand(0));
   }
 }
 

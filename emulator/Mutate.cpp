@@ -181,7 +181,7 @@ absl::Status Judge::begin(const std::string &text, size_t count) {
   for (const auto &t : trials_)
     for (const TensorView &v : t->args.params)
       if (v.strides != denseStrides(v.shape))
-        return absl::InvalidArgumentError("mutants are measured on dense tensors");
+        return absl::InvalidArgumentError("mutants run on dense tensors only: an argument has strides of its own");
   switched_ = variant_;
   switched_.cudaText = text;
   auto runners = KernelRunner::createAll({{&kernel_, &variant_}, {&kernel_, &switched_}}, options_);
@@ -443,7 +443,7 @@ absl::Status judgeInShares(Judge &judge, Mutants &mutants, size_t jobs, absl::Sp
       size_t i = 0;
       int verdict = 0;
       if (words.size() < 4 || !absl::SimpleAtoi(words[0], &i) || i >= mutants.all.size() || !absl::SimpleAtoi(words[1], &verdict))
-        return absl::InternalError("a process that judges mutants said what nobody understands");
+        return absl::InternalError("a process that runs mutants wrote a line that is no verdict");
       mutants.all[i].verdict = Verdict(verdict);
       findings[i] = words[2] == "1";
       mutants.all[i].why = std::string(words[3]);

@@ -5,6 +5,7 @@
 // is their difference, or a matter of counting. An `inout` may be
 // covered in part and repeatedly.
 #include "frontend/Alternatives.h"
+#include "frontend/Sema.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
 #include "mlir/Analysis/Presburger/Simplex.h"
@@ -405,8 +406,15 @@ void CoverageChecker::checkPartition(Tensor *t, ArrayRef<CoreStatement *> list) 
   }
   if (counted)
     return;
-  if (!affine)
-    return unproved("its subscripts or conditions are not affine");
+  if (!affine) {
+    bool isByData = false;
+    for (CoreStatement *s : list)
+      for (Node *condition : s->conditions)
+        walk(condition, [&](Node *n) { isByData |= n->kind == Node::Read; });
+    return unproved(isByData
+                        ? "a condition on data may leave elements out; choose within the expression, as in 'y[i] = a if x[i] > 0 else b'"
+                        : "its subscripts or conditions are not affine");
+  }
   SmallVector<llvm::DynamicAPInt, 8> sample;
   if (!left.findIntegerSample(sample))
     return;

@@ -268,6 +268,8 @@ void Elaborator::reportUnknownType(StringRef type, Loc loc) {
   d << "unknown element type '" << type << "'";
   if (isTensorWord(type))
     d << "; a tensor is an element type with a shape, as in 'f32[N]'";
+  else if (StringRef(type).starts_with_insensitive("complex") || llvm::is_contained({"c32", "c64", "c128", "cfloat"}, type))
+    d << "; there are no complex numbers: real and imaginary parts are two tensors";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
 }

@@ -124,7 +124,8 @@ public:
   Node *elaborateCondition(const Expr *e, const Scope *scope);
   /// A size expression of a shape or a range: affine or null after an error.
   Node *elaborateInteger(const Expr *e, const Scope *scope, llvm::StringRef what);
-  /// A subscript under a bounds form: any integer, as an i64 that `dim` bounds or leaves outside alike; null after an error.
+  /// A subscript under a bounds form, of any integer type, as an i64 that is inside `dim` exactly where the integer is; null after an
+  /// error.
   Node *elaborateSubscript(const Expr *e, const Scope *scope, llvm::StringRef mode, mlir::AffineExpr dim);
   /// Whether `n` is one; an error at `loc` where it is not.
   bool expectInteger(Node *n, Loc loc, llvm::StringRef what);

@@ -235,6 +235,14 @@ Node *Elaborator::elaborateAccess(const Expr *e, const Scope *scope) {
     error(e->loc) << "'" << e->text << "' is not a tensor";
     return nullptr;
   }
+  if (reductionNamed(e->text) && !e->args.empty()) { // sum[j, x[i, j]]
+    StringRef text = diags.file(e->loc.file).text;
+    auto of = [&](const Expr *x) { return text.slice(x->begin, x->end); };
+    StringRef indices = e->args.size() > 1 ? text.slice(e->args.front()->begin, e->args[e->args.size() - 2]->end) : "k";
+    error(e->loc) << "what '" << e->text << "' reduces stands in parentheses behind its bracket; write '" << e->text << "[" << indices
+                  << "](" << of(e->args.back()) << ")'";
+    return nullptr;
+  }
   SmallVector<StringRef> known;
   for (auto &t : tensors)
     known.push_back(t.getKey());

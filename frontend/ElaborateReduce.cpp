@@ -209,7 +209,13 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   if (!ok)
     return nullptr;
   if (bracket.vars.empty()) {
-    error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'";
+    auto d = error(e->loc);
+    d << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'";
+    const Expr *first = e->items.empty() ? nullptr : e->items.front().expr; // sum[k | k < n](..)
+    StringRef item = first ? diags.file(e->loc.file).text.slice(first->begin, first->end) : "";
+    auto [index, condition] = item.split('|');
+    if (!condition.empty() && llvm::all_of(index.trim(), [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      d << "; its condition stands behind a comma: write '" << e->text << "[" << index.trim() << ", " << condition.trim() << "](..)'";
     return nullptr;
   }
   SmallVector<Node *> conditions;

@@ -24,8 +24,9 @@ bool Elaborator::checkReducer(const Definition &d, ReducerForm &form) {
   form.def = &d;
   auto report = [&](Loc loc) { return diags.error(at(loc)); };
   if (d.params.size() != 2) {
-    report(d.nameLoc) << "a reducer combines two states, and '" << d.name << "' has " << d.params.size() << " parameters; write '" << d.name
-                      << "(a, b: f32)' or '" << d.name << "(a, b: (v: f32, i: i64))'";
+    report(d.nameLoc) << "a reducer combines two states, and '" << d.name << "' has " << d.params.size()
+                      << (d.params.size() == 1 ? " parameter; write '" : " parameters; write '") << d.name << "(a, b: f32)' or '" << d.name
+                      << "(a, b: (v: f32, i: i64))'";
     return false;
   }
   const TypeRef &type = d.params[1].type, &first = d.params[0].type;

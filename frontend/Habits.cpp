@@ -25,6 +25,24 @@ StringRef hintForFunction(StringRef name) {
       .Cases({"flip", "roll"}, "compute the subscript, as in 'x[N - 1 - i]' or 'x.wrap[i - 1]'")
       .Cases({"select", "mux", "ifelse", "masked_fill"}, "write 'a if c else b'")
       .Cases({"clip"}, "write 'clamp(x, lo, hi)'")
+      .Cases({"median", "quantile", "percentile", "mode", "kthvalue"},
+             "there are no sorts, so of what is in order only 'min', 'max' and, of 'std/reducers.kc', 'top8'")
+      .Cases({"count", "count_nonzero"}, "write 'sum[k](1 if c else 0)'")
+      .Cases({"sign", "sgn", "signum"}, "write '1.0 if x > 0 else -1.0 if x < 0 else 0.0'")
+      .Cases({"lerp"}, "write 'a + t * (b - a)'")
+      .Cases({"fft", "rfft", "ifft", "dft"}, "a Fourier transform is written as sums of products with 'cos' and 'sin'")
+      .Cases({"diff", "gradient"}, "write 'x[i + 1] - x[i]'")
+      .Cases({"trace"}, "write 'sum[i](x[i, i])'")
+      .Cases({"diag", "diagonal"}, "write 'y[i] = x[i, i]'")
+      .Cases({"bincount", "histogram", "hist"}, "points are counted by 'h[x[n]] += 1'")
+      .Cases({"searchsorted", "digitize", "bucketize"}, "count what lies below, as in 'sum[k](1 if border[k] < x[i] else 0)'")
+      .Cases({"nansum", "nanmean", "nanmax", "nanmin"}, "leave NaN out by a condition, as in 'sum[k, not isnan(x[k])](x[k])'")
+      .Cases({"randn", "normal", "uniform", "random"}, "'rand(seed, i)' is a number of [0, 1) for each i")
+      .Cases({"batch_norm", "batchnorm", "instance_norm", "group_norm"}, "'layernorm[..](e)' is over the indices in its bracket")
+      .Cases({"conv1d", "conv3d", "conv", "convolve"},
+             "a convolution is a sum of products, as in 'sum[r](x.pad(0)[i + r - R // 2] * f[r])'")
+      .Cases({"logical_and", "logical_or", "logical_not"}, "write 'and', 'or' and 'not'")
+      .Cases({"mod", "remainder"}, "write 'a % b'")
       .Cases({"topk", "top_k"}, "'import \"std/reducers.kc\"' has 'top4' and 'top8'")
       .Cases({"sort", "argsort"}, "there are no sorts; 'argmax[k](..)' gives the place of the largest, 'std/reducers.kc' has 'top8'")
       .Cases({"map", "apply"}, "a function is called at each element, as in 'y[i] = relu(x[i])'")
@@ -101,6 +119,8 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"/*", "comments start with '#' and end with the line"},
       {"//", "comments start with '#'"},
       {"..", "a range is written 'a:b'"},
+      {".*", "write '*'"},
+      {"./", "write '/'"},
       {"===", "write '=='"},
       {"!==", "write '!='"},
       {"<>", "write '!='"},

@@ -224,8 +224,8 @@ private:
       names += (names.empty() ? "'" : ", '") + core_.vars[v]->name.str() + "'";
     auto d = diags_.error(reads_[most < reads_.size() ? most : 0].node->loc);
     d << "'" << own_->name << "' is read where its own statement defines it, and no order of " << names
-      << " is proved to have each element behind those that it reads; a read is of elements before its own, as in '" << own_->name
-      << "[i - 1]' or 'sum[j, j < i](" << own_->name << "[j])' for '.. i]'";
+      << " is proved to have each element behind those that it reads; it may read elements that come before its own, as in '" << own_->name
+      << "[i - 1]', or 'sum[j, j < i](" << own_->name << "[j])' for element i";
     return false;
   }
 

@@ -120,12 +120,12 @@ bool Parser::refuseMissingElse(size_t condition) {
     head = open;
   else if (open > 1 && at(Tok::RParen) && tokens[open].kind == Tok::LParen && tokens[open - 1].kind == Tok::RSquare)
     head = openBracketBefore(open - 1);
-  auto d = diags.error(peek().loc);
-  d << "expected 'else' of 'a if c else b', found " << describe(peek());
-  if (head == 0 || !isReductionName(tokens[head - 1].text))
-    d << "; both sides are needed, as in '.. if " << text << " else 0'";
+  bool isOfReduction = head > 0 && isReductionName(tokens[head - 1].text);
+  auto d = diags.error(isOfReduction ? tokens[condition - 1].loc : peek().loc);
+  if (!isOfReduction)
+    d << "expected 'else' of 'a if c else b', found " << describe(peek()) << "; both sides are needed, as in '.. if " << text << " else 0'";
   else
-    d << "; a condition of a reduction stands behind a comma in its bracket, as in '"
+    d << "a condition of a reduction stands behind a comma in its bracket, as in '"
       << textOf(head - 1, head == open ? condition - 1 : open - 1) << ", " << text << "](..)'";
   return true;
 }
@@ -169,6 +169,12 @@ bool Parser::refuseRangeSpelling(size_t open) {
       tokens[pos - 1].kind != Tok::Name || (tokens[pos - 2].kind != Tok::LSquare && tokens[pos - 2].kind != Tok::Comma))
     return false;
   StringRef index = tokens[pos - 1].text;
+  size_t close = closeOf(open); // sum[k: x[k]]
+  if (at(Tok::Colon) && close > pos + 1 && tokens[close - 1].kind == Tok::RSquare && tokens[close + 1].kind != Tok::LParen) {
+    diags.error(peek().loc) << "what '" << tokens[open - 1].text << "' reduces stands in parentheses behind its bracket; write '"
+                            << textOf(open - 1, pos) << "](" << textOf(pos + 1, close) << ")'";
+    return true;
+  }
   diags.error(peek().loc) << "the range of an index stands behind 'in'; write '" << index << " in 0:n'";
   return true;
 }
@@ -186,6 +192,10 @@ bool Parser::refuseWord() {
   }
   if (atWord("elif")) {
     diags.error(peek().loc) << "there is no 'elif'; choices nest, as in 'a if c else b if d else e'";
+    return true;
+  }
+  if (atWord("divisible") || atWord("multiple")) {
+    diags.error(peek().loc) << "a multiple has no remainder: write 'N % 4 == 0'";
     return true;
   }
   if (atWord("then")) {

@@ -35,6 +35,8 @@ StringRef Parser::textOf(size_t first, size_t end) const {
 const Token *Parser::slashesBefore(bool &isProse) const {
   isProse = false;
   for (size_t i = pos; i-- > 0 && !startsLine(i + 1);) {
+    if (tokens[i].kind == Tok::LBrace || tokens[i].kind == Tok::RBrace || tokens[i].kind == Tok::Semicolon)
+      break; // of another statement
     isProse |= isWord(tokens[i].kind) && isWord(tokens[i + 1].kind);
     if (tokens[i].kind == Tok::SlashSlash)
       return &tokens[i];
@@ -48,8 +50,9 @@ bool Parser::failAtHabit() {
     return pos > 0 && tokens[pos - 1].kind == a && peek().kind == b && tokens[pos - 1].text.end() == peek().text.begin();
   };
   auto starts = [&](Tok a, Tok b) { return peek().kind == a && peek(1).kind == b && peek().text.end() == peek(1).text.begin(); };
-  if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Slash, Tok::Star) ||
-      adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::EqEq, Tok::Assign) || adjacent(Tok::Ne, Tok::Assign))
+  if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Dot, Tok::Star) ||
+      adjacent(Tok::Dot, Tok::Slash) || adjacent(Tok::Slash, Tok::Star) || adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::EqEq, Tok::Assign) ||
+      adjacent(Tok::Ne, Tok::Assign))
     at = pos - 1;
   else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !starts(Tok::Slash, Tok::Star) &&
            !starts(Tok::Plus, Tok::Plus) && !starts(Tok::Minus, Tok::Minus) && !starts(Tok::Assign, Tok::Lt) &&
@@ -93,7 +96,10 @@ bool Parser::fail(StringRef expected, bool isMissing) {
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
   bool opensOrNames = expected.starts_with("'{'") || expected.starts_with("':'"); // no comparison stands there
-  if (at(Tok::Assign) && !atEnd && !opensOrNames)
+  bool isRange = pos > 0 && tokens[pos - 1].kind == Tok::Colon;                   // a:=b
+  if (at(Tok::Assign) && isRange)
+    d << "; a range is written 'a:b', which leaves b out";
+  else if (at(Tok::Assign) && !atEnd && !opensOrNames)
     d << "; to compare write '=='";
   if (at(Tok::Comma) && expected.starts_with("'}'"))
     d << "; a tuple stands in parentheses, as in '(a, b)'";
@@ -116,8 +122,9 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     return false;
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected '" << spelling(kind) << "' " << where << ", found " << (atEnd ? "the end of the line" : describe(peek()));
-  if (at(Tok::Colon) && kind == Tok::RSquare) {
-    bool isStep = false; // k in 0:n:2
+  bool isStepWord = atWord("by") || atWord("step") || atWord("stride");
+  if ((at(Tok::Colon) || isStepWord) && kind == Tok::RSquare) {
+    bool isStep = isStepWord; // k in 0:n:2
     for (size_t i = pos; i-- > open;)
       isStep |= tokens[i].kind == Tok::KwIn;
     if (isStep)
@@ -282,13 +289,13 @@ bool Parser::parseFnResult(Definition &d) {
 }
 
 bool Parser::parseFnBody(Definition &d) {
-  if (at(Tok::Assign) && !tooDeep) { // fn f(a) = a * 2
-    size_t end = pos + 1;
+  if (at(Tok::Assign) && !tooDeep) {                                     // fn f(a) = a * 2
+    size_t begin = pos + (peek(1).kind == Tok::Gt ? 2 : 1), end = begin; // (=> as well)
     while (tokens[end].kind != Tok::Eof && !startsLine(end))
       ++end;
     diags.error(peek().loc) << "the value of a function stands in braces; write 'fn "
                             << diags.file(d.loc.file).text.slice(d.nameLoc.offset, endOfLast()) << " { "
-                            << (end > pos + 1 ? textOf(pos + 1, end) : "..") << " }'";
+                            << (end > begin ? textOf(begin, end) : "..") << " }'";
     return false;
   }
   if (!expect(Tok::LBrace, "before the function's body", Role::BlockOpen))
@@ -326,7 +333,7 @@ bool Parser::parseReducer(Definition &d) {
       !parseParams(d.params, false))
     return false;
   if (!atWord("identity"))
-    return fail("'identity' and the identity value");
+    return fail("'identity' and the value to start from, as in 'identity 0'");
   take();
   Expr *e = parseExpr();
   if (!e)

@@ -21,10 +21,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from pages import deliver  # noqa: E402
 from wrap import ROOT  # noqa: E402
 
-TABLE = os.path.join(ROOT, "docs", "lab", "2026-11-24-h200-table.md")
+TABLE = os.path.join(ROOT, "docs", "lab", "2026-11-26-front-door-5.md")
 LATER = os.path.join(ROOT, "docs", "lab", "2026-11-26-attention-3.md")  # rows beside one peer: workload, us, TFLOP/s, peer, us, times
 PERFORMANCE = os.path.join(ROOT, "docs", "performance.md")
-TITLE = "NVIDIA H200, 2026-11-23 and 2026-11-24 (attention 2026-11-26), PyTorch 2.11, Triton 3.6, CUDA 13.0"
+TITLE = "NVIDIA H200, 2026-11-26, PyTorch 2.11, Triton 3.6, CUDA 13.0"
 
 ROWS = [  # the workload as the table names it, what the picture calls it
     ("softmax_rows 8192x4096 bf16", "softmax 8192×4096, bf16"),
@@ -164,7 +164,7 @@ def peers():
         values = [(k, float(data[key][column])) for k, (column, _, _) in enumerate(PEERS) if data[key][column]]
         for k, ratio in values:
             p.mark(k, at(ratio), y)
-    p.text(12, height - 10, "docs/lab/2026-11-24-h200-table.md has all rows and the method; drawn by docs/scripts/images.py", 11, colour="#6b7280")
+    p.text(12, height - 10, "docs/performance.md has the rows as numbers and the method; drawn by docs/scripts/images.py", 11, colour="#6b7280")
     return p.done()
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element types of tensors and accumulators, shared by the frontend and the passes.
+// Questions about te that the frontend and the passes ask: element types, shapes of tensors, what ops over a domain have in common.
 #pragma once
 
 #include "ir/te/Te.h"
@@ -21,22 +21,22 @@ KernelOp getKernel(mlir::Operation *op);
 /// `arg_shapes` entry or the defining op's result shape.
 mlir::AffineMap getTensorShape(mlir::Value tensor);
 
-/// Writes `by` for the kernel's sizes, in every map and set of it; those then have `symbols` symbols.
+/// Replaces size i of the kernel by `by[i]` in all its maps and sets, which then have `symbols` symbols.
 void replaceSizes(KernelOp kernel, mlir::ArrayRef<mlir::AffineExpr> by, unsigned symbols);
 
 /// True for the ops that define tensors over a domain (compute, reduce, cascade, fold, recurrence, scatter).
 bool isDomainOp(mlir::Operation *op);
 
-/// The recurrence in whose bodies `self` is its own result, as far as that is defined; null for other tensors.
+/// The recurrence that `self` belongs to, if it is the tensor by which bodies of a recurrence read results of earlier steps; else null.
 RecurrenceOp findRecurrence(mlir::Value self);
 
-/// The parallel dims of the op that gives `result` of which the result has one each.
+/// Which parallel dims of the op that defines `result` are dims of the result, in the result's order.
 llvm::SmallVector<unsigned> getResultDims(mlir::Value result);
 
 /// The domain ops of a kernel in order; a plan names them by their numbers here.
 llvm::SmallVector<mlir::Operation *> getDomainOps(KernelOp kernel);
 
-/// What `f` gives for a domain op as an op of its own kind.
+/// Calls `f` with the domain op cast to its own class.
 template <typename F> auto onDomainOp(mlir::Operation *op, F f) {
   if (auto compute = mlir::dyn_cast<ComputeOp>(op))
     return f(compute);
@@ -51,7 +51,7 @@ template <typename F> auto onDomainOp(mlir::Operation *op, F f) {
   return f(mlir::cast<ReduceOp>(op));
 }
 
-/// What all domain ops have.
+// Accessors of what every domain op has.
 mlir::AffineMap getExtents(mlir::Operation *domainOp);
 unsigned getNumParallel(mlir::Operation *domainOp);
 mlir::ArrayAttr getIndices(mlir::Operation *domainOp);

@@ -131,7 +131,10 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
 
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let summary = "the number of a tile along an index of the grid";
-  let description = [{ Of the tile `number` of the launch; without one, of this block's only tile. }];
+  let description = [{
+    The launch's tiles are numbered; a tile has a number along each index of the grid, too, and this is the one along index `dim`.
+    `number` says which tile is meant; without it, the one tile of this block.
+  }];
   let arguments = (ins I64Attr:$dim, Optional<Index>:$number);
   let results = (outs Index:$result);
   let assemblyFormat = "$dim (`of` $number^)? attr-dict";
@@ -157,7 +160,7 @@ def Tile_ApplyOp : Tile_Op<"apply", [Pure]> {
   let summary = "an affine map of index values and the sizes";
   let description = [{
     `computed`: the program uses or compares the value itself, so that no tensor's size bounds it.
-    `least`: of what counts a loop's rounds, where it is more than a sum of sizes, how many there are at least (0: not known).
+    `least`: if the value counts the rounds of a loop and is no plain sum of sizes, a lower bound of it (0: none is known).
   }];
   let arguments = (ins AffineMapAttr:$map, Variadic<Index>:$operands_, UnitAttr:$computed, DefaultValuedAttr<I64Attr, "0">:$least);
   let results = (outs Index:$result);

@@ -414,7 +414,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       }
     auto isShared = [](const LaunchPlan &l) { return l.cluster > 1 && !llvm::is_contained(l.grid, l.clusterIndex); };
     if (schedule->merge == Merge::Cluster && llvm::none_of(plan.launches, isShared))
-      kernel.emitRemark() << "schedule: 'merge' is cluster, and there is no reduction whose parts the blocks of one have";
+      kernel.emitRemark() << "schedule: 'merge' is 'cluster', and no reduction is cut into parts that the blocks of a cluster could merge";
     if (failed(checkScheduledLaunches(kernel, plan)))
       return signalPassFailure();
     setPlan(kernel, plan);

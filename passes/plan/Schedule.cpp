@@ -83,7 +83,7 @@ LogicalResult applyUnroll(KernelOp kernel, DictionaryAttr loops, LaunchPlan &l) 
 /// What Triton and TVM call a field; empty for none.
 StringRef keyMeant(StringRef key) {
   return llvm::StringSwitch<StringRef>(key.lower())
-      .Cases({"block_m", "block_n", "block_k", "block_size", "block", "tile", "tile_m", "tile_n", "tile_k"}, "tiles")
+      .Cases({"block_m", "block_n", "block_k", "block_size", "tile", "tile_m", "tile_n", "tile_k"}, "tiles")
       .Cases({"num_warps", "threads", "num_threads"}, "warps")
       .Cases({"num_stages", "pipeline_depth"}, "stages")
       .Cases({"num_ctas", "cluster_size"}, "cluster")
@@ -104,7 +104,9 @@ LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key)
     near = findNearest(absl::string_view(key.data(), key.size()), words);
   InFlightDiagnostic d = emitError(kernel, launch, {key}, /*isName=*/true);
   d << "unknown key '" << key << "'; ";
-  if (!near.empty())
+  if (key == "block" || key == "threads" || key == "num_threads") // CUDA's is its threads, Triton's its elements
+    d << "a block's threads are 32 times 'warps', its elements are in 'tiles'";
+  else if (!near.empty())
     d << "did you mean '" << near << "'?";
   else
     d << "there are " << llvm::join(known, ", ");
@@ -117,7 +119,7 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
   SmallVector<StringRef> targets; // of the records so far
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record)
-      return kernel.emitError() << "'schedule' is a list of records";
+      return kernel.emitError() << "'schedule' must be a list of records, which are dictionaries";
     StringRef wanted = textOf(record, "target");
     if (textOf(record, "launch") != l.name || (!wanted.empty() && wanted != target))
       continue;

@@ -342,7 +342,8 @@ static std::pair<StringRef, std::string> findFieldOfProducts(const LaunchPlan &l
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
   auto wrong = [&](Operation *at, StringRef key, StringRef inner, StringRef why) {
-    return mlir::emitError(getScheduleLoc(at, kernel_.getSymName(), l.name, {key, inner}))
+    Operation *place = kernel_.getScheduleAtAttr() ? kernel_.getOperation() : at; // in the text there is the record itself
+    return mlir::emitError(getScheduleLoc(place, kernel_.getSymName(), l.name, {key, inner}))
            << "schedule of launch '" << l.name << "': " << why;
   };
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {

@@ -79,7 +79,8 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
 bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
   if (!holdsAccumulators(tile, w.sets, target_))
     return false;
-  // Scales of blocks of columns are one number for a tile that lies in one block; several indices share powers of two.
+  // Only widths that are powers of two suit two cases: a tile that has one scale has to lie within one scale's columns, and a tile of
+  // several column indices splits its width among these.
   bool isPower = llvm::isPowerOf2_64(tile.n), isBetween = !isPower && tile.n % 64;
   if (!isPower && (!w.c.partScales.empty() || w.c.n.size() > 1))
     return false;
@@ -289,7 +290,8 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
 
 void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
-  // Picked blocks leave little of one operand to share: all of a row's tiles beside each other keep the other in L2.
+  // Where data picks which blocks of an operand are read, tiles have little of that operand in common. The tiles of one row share the
+  // other operand: run one after the other, they find it in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
   // Launches that are over soon: two rows of tiles side by side, where there are many rows. Not where two blocks share columns anyway
   // because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).

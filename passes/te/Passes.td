@@ -254,15 +254,15 @@ def TeJoinDigits : Pass<"te-join-digits", "::kernelc::te::KernelOp"> {
         m[b, i]       = max[n, c](s[b, i, n, c])
         o[b, i, d]    = sum[n, c](exp(s[b, i, n, c] - m[b, i]) * v[table[b, n], c, d])
 
-    What is walked is one index then, as launches with chained products walk it, and a tile of it is a page or several:
+    A launch with chained products then walks one index, as it has to, and a tile of it is one page or several:
     `k[table[b, j floordiv C], j mod C, d]`. Bounds by data that compare `n * C + c` compare j.
 
     *Runs after `te-split`, before `te-derive-cascades`, because* `te-split` makes digits of `j // C`, which are joined again here: both
     ways to write pages are one form.
 
-    C is known, a multiple of 8 that divides 64 or that 64 divides, so that tiles and pages fit each other; data that chooses what is read
-    hangs on n alone, and both are on one side of the product: a head and its columns are a batch and a side. Left alone are products with
-    other readers, and conditions that compare a digit by itself.
+    Required: C is known, a multiple of 8 that divides 64 or that 64 divides, so that tiles and pages fit each other; data in subscripts
+    depends on n, and not on c; both are on one side of the product (a head and its columns are a batch and a side). Left alone are products
+    with other readers, and conditions that compare n or c by itself.
 
     Postcondition: each product that was joined has one index less, and so have its readers.
     Not tried: three digits; products that nothing takes as a factor. Numeric effect: none.

@@ -198,11 +198,12 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
 def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
   let summary = "Walk the rounds of chained products in which masks hold at all points without them";
   let description = [{
-    Takes masks out of the rounds of a loop of several products where they hold at every point of the tile. A
-    condition between a row and what is summed (`j <= i + T - S`, `j > i - W`), or the end of an index, is
-    false somewhere in a few rounds only, and every round pays for it. Each mask that is a comparison of
-    linear forms, data that is one number for the whole tile (`j < n[b]`) among them, says from which round on, or up to which round, it
-    holds everywhere: one number before the loop. A mask of a slot goes with it. The pass makes up to three loops of it, which go on with what the one before has carried:
+    Takes masks out of those rounds of a loop of several products in which they hold at every point of the
+    tile. A condition between a row and what is summed (`j <= i + T - S`, `j > i - W`), or the end of an index,
+    is false somewhere in a few rounds only, and every round pays for it. Where a mask compares linear forms,
+    which may have data that is one number for the whole tile (`j < n[b]`), one number before the loop says
+    from which round on, or up to which round, it holds everywhere; copies into slots lose the same mask in
+    these rounds. The loop becomes up to three, each of which starts with what the one before has carried:
 
     ```
     for r in begin : first { masked }     rounds that a lower bound cuts
@@ -215,7 +216,8 @@ def TileSplitRounds : Pass<"tile-split-rounds", "::kernelc::tile::FuncOp"> {
     they carry.
 
     Left alone: functions with `in_flight` 1, whose rounds wait for their products anyway; loops without
-    products (tile-peel-rounds) and with a single one, whose masks lie in slots or are few; masks of data that a tile's points have several of, or that depend on the round in another way. Numeric effect: none.
+    products (tile-peel-rounds), and with a single one, whose masks are applied to slots or are few; masks of
+    data that differs between points of a tile, or that depends on the round otherwise. Numeric effect: none.
   }];
 }
 
