@@ -10,19 +10,15 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-SmallVector<int64_t> AccessSummary::count(AffineMap map, ArrayRef<int64_t> indices, ArrayRef<AffineExpr> distinct, Type element,
-                                          const SizeFacts &facts) {
+SmallVector<int64_t> AccessSummary::count(AffineMap map, ArrayRef<int64_t> indices, unsigned distinct, Type element) {
   SmallVector<int64_t> along;
   int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   widestBytes = std::max(widestBytes, bytes);
   if (map.getNumResults() == 0)
     return along;
-  constexpr int64_t kMost = 256, kLargest = int64_t(1) << 48;
   int64_t weight = bytes;
-  for (AffineExpr extent : distinct) {
-    int64_t points = knownMax(extent, facts);
-    weight = std::min(kLargest, weight * (points < 0 ? kMost : std::clamp<int64_t>(points, 1, kMost)));
-  }
+  for (unsigned d = 0; d < distinct && weight < int64_t(1) << 48; ++d)
+    weight <<= 8;
   for (auto [d, index] : llvm::enumerate(indices))
     if (index >= 0 &&
         (linearCoefficient(map.getResults().back(), d) == 1 || (element.isInteger(8) && neighboursIn(map.getResults().back(), d)))) {
@@ -40,30 +36,23 @@ void AccessSummary::countRead(Operation *op, ReadOp read, ArrayRef<int64_t> dims
     std::optional<unsigned> dim = findIndex(op, v);
     operandIndex.push_back(dim ? dims[*dim] : -1);
   }
-  AffineMap extents = getExtents(op);
-  SmallVector<AffineExpr> distinct; // a computed subscript's, too
-  for (unsigned d : findSupport(read.getResult(), extents.getNumResults()).set_bits())
-    distinct.push_back(extents.getResult(d));
-  for (int64_t index : count(read.getMapOrIdentity(), operandIndex, distinct, read.getTensor().getType().getElementType(), facts)) {
+  unsigned distinct = findSupport(read.getResult(), getExtents(op).getNumResults()).count(); // a computed subscript's, too
+  for (int64_t index : count(read.getMapOrIdentity(), operandIndex, distinct, read.getTensor().getType().getElementType())) {
     ++contiguousReads[index];
     if (!hasVectorRows(read, facts))
       byElements.set(index);
   }
 }
 
-void AccessSummary::countWrites(Operation *op, ArrayRef<int64_t> dims, const SizeFacts &facts) {
-  ArrayRef<AffineExpr> extents = getExtents(op).getResults();
+void AccessSummary::countWrites(Operation *op, ArrayRef<int64_t> dims) {
   if (auto scatter = dyn_cast<ScatterOp>(op); scatter && scatter.getShape().getNumResults() > 0)
     if (std::optional<unsigned> last = findIndex(op, scatter.getSubscripts().back()))
-      count(AffineMap::get(dims.size(), 0, getAffineDimExpr(*last, op->getContext())), dims, extents,
-            scatter.getResult().getType().getElementType(), facts);
+      count(AffineMap::get(dims.size(), 0, getAffineDimExpr(*last, op->getContext())), dims, dims.size(),
+            scatter.getResult().getType().getElementType());
   if (auto compute = dyn_cast<ComputeOp>(op)) {
     AffineMap out = compute.getOutMapOrIdentity();
-    SmallVector<AffineExpr> distinct;
-    for (unsigned d = 0; d < out.getNumDims(); ++d)
-      if (out.isFunctionOfDim(d))
-        distinct.push_back(extents[d]);
-    count(out, dims, distinct, compute.getResult().getType().getElementType(), facts);
+    unsigned distinct = llvm::count_if(llvm::seq<unsigned>(0, out.getNumDims()), [&](unsigned d) { return out.isFunctionOfDim(d); });
+    count(out, dims, distinct, compute.getResult().getType().getElementType());
   }
 }
 
@@ -84,7 +73,7 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
       if (isStreamedRead(op, read) && !isMade(read.getTensor().getDefiningOp()))
         s.countRead(op, read, dims, facts);
     });
-    s.countWrites(op, dims, facts);
+    s.countWrites(op, dims);
   }
   return s;
 }

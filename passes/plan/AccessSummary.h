@@ -10,9 +10,8 @@ namespace kernelc::te {
 
 struct AccessSummary {
   /// Per launch index: weight of the accesses that are contiguous along it. Bytes
-  /// per element, times the points of every index the access depends on, of which 2^8
-  /// count at most, and where nothing is known: an access with one index more moves as
-  /// many times more.
+  /// per element, times 2^8 for every index the access depends on: an access with
+  /// one index more moves as many times more.
   llvm::SmallVector<int64_t> contiguousBytes;
   llvm::SmallVector<int64_t> contiguousReads; ///< per launch index: of tensors, along it
   llvm::BitVector byElements;                 ///< per launch index: rows along it may begin inside a vector
@@ -20,13 +19,12 @@ struct AccessSummary {
   int64_t widestBytes = 1;                    ///< of all element types accessed
   int64_t narrowestBytes = 16;                ///< of those of contiguous accesses
 
-  /// An access by `map`. `indices`: the launch index of each of its dims, -1 for computed subscripts. `distinct`: extents of the indices
-  /// that tell elements apart. Returns those that it is contiguous along.
-  llvm::SmallVector<int64_t> count(mlir::AffineMap map, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<mlir::AffineExpr> distinct,
-                                   mlir::Type element, const SizeFacts &facts);
+  /// An access by `map`. `indices`: the launch index of each of its dims, -1 for computed subscripts. `distinct`: how many indices tell
+  /// elements apart. Returns those that it is contiguous along.
+  llvm::SmallVector<int64_t> count(mlir::AffineMap map, llvm::ArrayRef<int64_t> indices, unsigned distinct, mlir::Type element);
   /// What `op` reads there, and what it writes; `dims`: its launch indices.
   void countRead(mlir::Operation *op, ReadOp read, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
-  void countWrites(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, const SizeFacts &facts);
+  void countWrites(mlir::Operation *op, llvm::ArrayRef<int64_t> dims);
 
   /// The launch index that most bytes are contiguous along, or -1.
   int64_t contiguousIndex() const;

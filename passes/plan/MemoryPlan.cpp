@@ -20,6 +20,32 @@ static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
   return accesses < many ? 2 : 1;
 }
 
+/// Whether some read runs along launch index `index` while it varies along `across`, and has so many of the launch's points that it is no
+/// statistic of a row: fewer than `few` points of the indices that it lacks, the digits of a tensor in parts among them.
+static bool isTurned(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t across, int64_t few, const SizeFacts &facts) {
+  bool turned = false;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    Operation *op = ops[ordinal];
+    op->walk([&, &dims = dims](ReadOp read) {
+      llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+      AffineMap map = read.getMapOrIdentity();
+      auto runsAlong = [&](unsigned d) {
+        std::optional<unsigned> dim = findIndex(op, read.getOperands_()[d]);
+        return dim && dims[*dim] == index && linearCoefficient(map.getResults().back(), d) == 1;
+      };
+      auto has = [&](int64_t i) { return llvm::any_of(support.set_bits(), [&](unsigned d) { return dims[d] == i; }); };
+      if (map.getNumResults() == 0 || !has(across) || llvm::none_of(llvm::seq(map.getNumDims()), runsAlong))
+        return;
+      Count lacking = 1;
+      for (int64_t i = 0; i < int64_t(l.indices.size()); ++i)
+        if (int64_t points = has(i) ? 1 : knownMax(l.extents.getResult(i), facts); points != 1)
+          lacking *= points < 0 ? Count(Count::kMost) : Count(points);
+      turned |= lacking < few;
+    });
+  }
+  return turned;
+}
+
 void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
@@ -33,8 +59,11 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
-  auto counts = [&](int64_t bytes) { return bytes > 0 && bytes >= most / costs_.pointwise.fewBytes; };
-  int64_t contiguousCount = llvm::count_if(s.contiguousBytes, counts);
+  auto counts = [&](int64_t index) {
+    int64_t bytes = s.contiguousBytes[index], few = costs_.pointwise.fewBytes;
+    return bytes > 0 && (bytes >= most / few || isTurned(l, ops_, index, contiguous, few, facts_));
+  };
+  int64_t contiguousCount = llvm::count_if(llvm::seq<int64_t>(0, l.indices.size()), counts);
   // A line of both sides; of halves of words that vectors do not fit as many as make a request of a line (8191 × 8193 of bf16: 1.4 times as
   // fast).
   int64_t side = 64;
@@ -45,7 +74,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   }
   for (int64_t index : order) {
     int64_t want = left;
-    if (contiguousCount > 1 && contiguous >= 0 && counts(s.contiguousBytes[index]))
+    if (contiguousCount > 1 && contiguous >= 0 && counts(index))
       want = std::min<int64_t>(left, side);
     l.tiles[index] = clampTile(l, index, want);
     left /= l.tiles[index];
