@@ -292,6 +292,11 @@ struct BlockCosts {
   double phases = 0.2;                  ///< of what the other units take, that blocks wait for between statements
 };
 
+/// Loops over a slot's points on CUDA cores that load ahead, body by body (SimtToCu.cpp): where a block is alone on its multiprocessor.
+struct LoopCosts {
+  int64_t bodyProducts = 512; ///< of a thread: 2 % of the speed for half of NVRTC's time (docs/lab/2026-11-26-first-launch-7.md)
+};
+
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
 struct TargetCosts {
   PointwiseCosts pointwise;
@@ -312,6 +317,7 @@ struct TargetCosts {
   CopyCosts copies;
   ThreadCosts threads;
   BlockCosts blocks;
+  LoopCosts loops;
 };
 
 } // namespace kernelc
