@@ -8,7 +8,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/Contraction.h"
-#include "passes/te/ZeroQuotients.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -134,7 +133,6 @@ struct TeBaseTwoPass : impl::TeBaseTwoBase<TeBaseTwoPass> {
     });
     for (math::ExpOp op : found)
       rewrite(op);
-    te::divideAroundZeros(getOperation());
   }
 };
 

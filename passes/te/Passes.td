@@ -673,11 +673,6 @@ def TeBaseTwo : Pass<"te-base-two", "::kernelc::te::KernelOp"> {
     goes to the parts of a sum. Elsewhere the root of the power is computed and squared, which is never as
     small as 2^-126, but for an exponential that a constant is added to.
 
-    Quotients of pointwise statements whose numerators the text makes zero at some points (a mask, a positive part, an integer), by what is
-    the same along an index, go around the zeros, for which a device divides by a call. All bits stay:
-
-        x / s  =>  x == 0 ? x * t : (x == 0 ? 1 : x) / s            t = 1 or -1 as s has it; NaN where s is 0 or none
-
     *Runs after `te-derive-cascades` and all that looks for exponentials, before `te-plan`, because* statements are
     what they will be.
 
