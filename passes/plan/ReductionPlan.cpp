@@ -188,15 +188,10 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   // A row that is reduced over several indices is walked by a loop over each of the outer ones. Where several statements read the whole
   // row, and it fits into a block's registers, the block keeps all of it instead.
   bool keepsAll = !walk.once && walk.resident && holdsAll(l, inner, row);
-  bool isCut = !keepsAll && walk.once && !walk.inRounds && inner.size() > 1;
-  if (isCut) // short rows of a walk over several indices
-    l.tiles[row] = cutTile(l.tiles[row], max, 32);
   int64_t room = (keepsAll ? costs.largestHeld : costs.loopTile) / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
   for (int64_t index : llvm::reverse(inner))
     if (index != row && !isApart(l, index, row) && room > 1 && extentMax(l, index) >= 0) {
       l.tiles[index] = clampTile(l, index, room);
-      if (isCut)
-        l.tiles[index] = cutTile(l.tiles[index], extentMax(l, index), 16);
       room /= l.tiles[index];
       held *= l.tiles[index];
     }
