@@ -91,7 +91,8 @@ SizeFact classOf(int64_t n, int64_t rows);
 /// sizes themselves (SizeFact::like).
 std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
-/// The sizes that an extent divides which is worth a variant itself: of heads of E // H columns, E. Each is exactly what it is in the facts.
+/// The sizes that an extent divides which is worth a variant itself: of heads of E // H columns, E. Each is exactly what it is in the
+/// facts.
 std::set<std::string> sizesOfColumns(const Kernel &kernel, const std::vector<int64_t> &sizes);
 
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.

@@ -48,7 +48,8 @@ bool ScatterSorter::paysExactly() {
   double asked = timeToAsk(), unused = std::max(words - double(kLikelyWords), 0.0);
   asksForWords_ = asked < timeOf(unused);
   double moved = asksForWords_ ? timeOf(words - unused) + asked : timeOf(words);
-  return words * word <= costs.mostBytes && values * costs.atomic + moved + costs.launchesOfWords * costs.launch < costOfMerges(points).time;
+  return words * word <= costs.mostBytes &&
+         values * costs.atomic + moved + costs.launchesOfWords * costs.launch < costOfMerges(points).time;
 }
 
 /// What it takes to ask the values once more which words they use.

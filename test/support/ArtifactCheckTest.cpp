@@ -34,6 +34,8 @@ TEST(CheckKernel, EveryMutationIsNamed) {
       {[](Kernel &k) { k.sizes[0].scale = 0; }, "kernel 'mm', size 'M': scale is 0"},
       {[&](Kernel &k) { k.requires_[0].condition = term(SizeTerm::Add, 0); },
        "kernel 'mm', require 'K % 8 == 0': condition lacks an operand"},
+      {[](Kernel &k) { k.quotients = {SizeExpr::size(3)}; },
+       "kernel 'mm': quotient refers to size number 3, and the kernel has 3"},
       {[](Kernel &k) { k.variants[0].params.pop_back(); }, "kernel 'mm', variant 'tma': has layout guards for 2 of 3 parameters"},
       {[](Kernel &k) { k.variants[0].params[0].order = {1, 1}; }, "kernel 'mm', variant 'tma': has no order of the dims of parameter 0"},
       {[](Kernel &k) { k.variants[0].params[0].order = {1}; }, "kernel 'mm', variant 'tma': has no order of the dims of parameter 0"},

@@ -28,6 +28,7 @@ Kernel rich() {
   k.variants[0].workspaces = {{"t", SizeExpr(0), SizeExpr::size(1)}, {"u", SizeExpr(256), SizeExpr::size(2) * 4}};
   k.variants[0].launches[0].schedule = "tile 128x256x64";
   k.sizes.push_back({"G", -1, -1, 1, 0, 7});
+  k.quotients = {SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::size(1), SizeExpr(12))};
   return k;
 }
 
@@ -51,6 +52,8 @@ TEST(ArtifactJson, RoundTrip) {
   EXPECT_EQ(k.variants[0].workspaces[1].byteOffset, SizeExpr(256));
   EXPECT_EQ(k.variants[0].workspaces[1].bytes, SizeExpr::size(2) * 4);
   EXPECT_EQ(k.sizes[3].constant, 7);
+  EXPECT_EQ(k.quotients, rich().quotients);
+  EXPECT_TRUE((*back)[0].quotients.empty());
   EXPECT_FALSE(k.sizes[0].constant.has_value());
   EXPECT_EQ(k.params[2].kind, ParamKind::Output);
   EXPECT_EQ(k.params[2].loc.column, 44);

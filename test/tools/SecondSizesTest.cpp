@@ -62,6 +62,24 @@ TEST(SecondSizes, ColumnsOfHeadsAreExact) {
   }
 }
 
+// Columns of heads that are a quotient of the rows' length, for each of two lengths: attention is one launch behind its projection.
+TEST(SecondSizes, QuotientsThatAreColumnsAreExact) {
+  auto kernel =
+      kernelOf("def f(x: bf16[B, S, E], w: bf16[3 * E, E], const H: i64 = 12) -> (o: bf16[B, S, H, E // H]) {\n"
+               "  require E % H == 0\n"
+               "  let qkv[b, s, j]: bf16 = sum[k](x[b, s, k] * w[j, k])\n"
+               "  let a[b, h, i, j] = sum[d in 0:E // H](qkv[b, i, h * (E // H) + d] * qkv[b, j, E + h * (E // H) + d]) where h in 0:H\n"
+               "  let p[b, h, i, j] = softmax[j](a[b, h, i, j])\n"
+               "  o[b, i, h, d] = sum[j](bf16(p[b, h, i, j]) * qkv[b, j, 2 * E + h * (E // H) + d]) where h in 0:H, d in 0:E // H\n}");
+  ASSERT_TRUE(kernel);
+  for (int64_t e : {768, 1536})
+    EXPECT_EQ(variantOf(*kernel, {tensor(1, ElementType::bf16, {8, 700, e}), tensor(2, ElementType::bf16, {3 * e, e}),
+                                  tensor(3, ElementType::bf16, {8, 700, 12, e / 12})})
+                  .launches.size(),
+              2u)
+        << e;
+}
+
 // What is varied costs no variant a value: one that is exact, and those of classes.
 TEST(SecondSizes, OfColumnsShareVariants) {
   auto kernel = kernelOf("def f(x: f32[M, N]) -> (y: f32[M, N]) { y[i, j] = 2 * x[i, j] }");
