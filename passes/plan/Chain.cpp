@@ -33,10 +33,30 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
          !mostInAccumulators(getKernel(op), form->type, target);
 }
 
+/// Whether tiles of the rows that `factor` is read by end where the rows do: of heads that lie beside each other in one row (`h * 40 + d`)
+/// a tile of 64 would go on into the next head, which no tensor copy leaves out.
+bool endsWithRows(Operation *op, Value factor, const SizeFacts &facts) {
+  ReadOp read = findOperandRead(factor);
+  if (!read || read.getMapOrIdentity().getNumResults() == 0)
+    return true;
+  AffineExpr last = read.getMapOrIdentity().getResults().back();
+  SmallVector<unsigned> along;
+  for (auto [n, v] : llvm::enumerate(read.getOperands_()))
+    if (std::optional<unsigned> d = findIndex(op, v); last.isFunctionOfDim(n) && d)
+      along.push_back(*d);
+  auto isPower = [&](unsigned d) {
+    AffineExpr e = getExtents(op).getResult(d);
+    int64_t most = knownMax(e, facts);
+    return most > 0 && llvm::isPowerOf2_64(uint64_t(most));
+  };
+  return along.size() < 2 || isPower(*llvm::max_element(along));
+}
+
 /// Whether slots alone feed a plain product, and all of its results are sums of all terms.
-bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target) {
+bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target, const SizeFacts &facts) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere;
+  return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere &&
+         endsWithRows(op, c.a, facts) && endsWithRows(op, c.b, facts);
 }
 
 /// The products among what `reads` read, each at one place, all at the same one, with its own indices as they are, in the products'
@@ -60,7 +80,7 @@ SmallVector<ReadOp> findProducerReads(ArrayRef<ReadOp> reads) {
 /// The walk of the products that `reads` read along dim `walked` of `statement`, where that is one side of each product alone and no other
 /// dim of the statement stands twice; `seen`: the statement's dims that are indices of the products.
 std::optional<ProductWalk> walkAlong(Operation *statement, ArrayRef<ReadOp> reads, unsigned walked, const Target &target,
-                                     llvm::BitVector &seen) {
+                                     const SizeFacts &facts, llvm::BitVector &seen) {
   if (reads.empty())
     return std::nullopt;
   ReadOp read = reads.front();
@@ -82,7 +102,7 @@ std::optional<ProductWalk> walkAlong(Operation *statement, ArrayRef<ReadOp> read
   auto isAlone = [&](ArrayRef<unsigned> side) { return !side.empty() && side.back() == walk.walkedOfS; };
   bool walksAlone = llvm::all_of(walk.firsts(), [&](const FirstProduct &f) {
     bool isSame = findWarpgroupType(f.product) == findWarpgroupType(walk.first) && f.product.batch == walk.first.batch;
-    return isSame && canBeFirst(f.op, f.product, target) && (isAlone(f.product.m) || isAlone(f.product.n));
+    return isSame && canBeFirst(f.op, f.product, target, facts) && (isAlone(f.product.m) || isAlone(f.product.n));
   });
   return seen[walked] && walksAlone ? std::optional(walk) : std::nullopt;
 }
@@ -167,7 +187,7 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
 
 /// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
 /// each once.
-std::optional<ProductChain> matchChain(Operation *statement, const Contraction &second, const Target &target) {
+std::optional<ProductChain> matchChain(Operation *statement, const Contraction &second, const Target &target, const SizeFacts &facts) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(second);
   if (!form || (!form->aInRegisters && !form->bInRegisters) || second.k.size() != 1)
     return std::nullopt;
@@ -175,10 +195,10 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   chain.fromB = form->bInRegisters;
   chain.second = second;
   SmallVector<ReadOp> reads = findProducerReads(findReads(chain.fromB ? second.b : second.a));
-  if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1)
+  if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1 || !endsWithRows(statement, chain.other(), facts))
     return std::nullopt;
   llvm::BitVector seen(getExtents(statement).getNumResults());
-  std::optional<ProductWalk> walk = walkAlong(statement, reads, second.k.front(), target, seen);
+  std::optional<ProductWalk> walk = walkAlong(statement, reads, second.k.front(), target, facts, seen);
   if (!walk || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
     return std::nullopt;
   chain.producer = walk->producer;
@@ -207,7 +227,7 @@ std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const T
     std::optional<Contraction> c = findContraction(cascade, k);
     if (!c)
       continue;
-    std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target) : std::nullopt;
+    std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target, facts) : std::nullopt;
     if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, mostColumns(target), facts))
       return std::nullopt;
     products.push_back(std::move(*chain));
@@ -237,7 +257,7 @@ std::optional<ProductWalk> findWalk(Operation *statement, const Target &target, 
   SmallVector<ReadOp> producers = findProducerReads(reads);
   // The statement has the rows and the batch of s, each index once, beside columns of its products, and reduces one side of it.
   llvm::BitVector seen(parallel + 1);
-  std::optional<ProductWalk> walk = walkAlong(statement, producers, parallel, target, seen);
+  std::optional<ProductWalk> walk = walkAlong(statement, producers, parallel, target, facts, seen);
   if (!walk)
     return std::nullopt;
   for (ProductChain &c : *products) {
@@ -306,7 +326,7 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
   std::optional<Contraction> second = findContraction(reader);
   if (!second || !isPlain(reader, *second, target))
     return std::nullopt;
-  std::optional<ProductChain> chain = matchChain(reader, *second, target);
+  std::optional<ProductChain> chain = matchChain(reader, *second, target, facts);
   bool isAlone = chain && isReadBy(chain->producer, reader);
   if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
       !hasFewColumns(reader, *chain, mostColumns(target), facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
@@ -318,7 +338,8 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
   std::string text;
   llvm::raw_string_ostream os(text);
   std::optional<Contraction> second = target.wgmma && target.chainRate ? findContraction(reader) : std::nullopt;
-  std::optional<ProductChain> chain = second && isPlain(reader, *second, target) ? matchChain(reader, *second, target) : std::nullopt;
+  std::optional<ProductChain> chain =
+      second && isPlain(reader, *second, target) ? matchChain(reader, *second, target, facts) : std::nullopt;
   if (!chain)
     return text;
   ChainUse use = isReadBy(chain->producer, reader) ? ChainUse::Alone : ChainUse::Shared;
