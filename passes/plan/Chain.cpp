@@ -34,8 +34,8 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
 }
 
 /// Whether tiles of the rows that `factor` is read by end where the rows do: of heads that lie beside each other in one row (`h * 40 + d`)
-/// a tile of 64 would go on into the next head, which no tensor copy leaves out.
-bool endsWithRows(Operation *op, Value factor, const SizeFacts &facts) {
+/// a tile of whole rows of a slot would go on into the next head, which no tensor copy leaves out.
+bool endsWithRows(Operation *op, Value factor, const Target &target, const SizeFacts &facts) {
   ReadOp read = findOperandRead(factor);
   if (!read || read.getMapOrIdentity().getNumResults() == 0)
     return true;
@@ -44,19 +44,15 @@ bool endsWithRows(Operation *op, Value factor, const SizeFacts &facts) {
   for (auto [n, v] : llvm::enumerate(read.getOperands_()))
     if (std::optional<unsigned> d = findIndex(op, v); last.isFunctionOfDim(n) && d)
       along.push_back(*d);
-  auto isPower = [&](unsigned d) {
-    AffineExpr e = getExtents(op).getResult(d);
-    int64_t most = knownMax(e, facts);
-    return most > 0 && llvm::isPowerOf2_64(uint64_t(most));
-  };
-  return along.size() < 2 || isPower(*llvm::max_element(along));
+  int64_t ofSlot = target.costs->copies.workspaceRowBytes * 8 / read.getResult().getType().getIntOrFloatBitWidth();
+  return along.size() < 2 || knownDivisor(getExtents(op).getResult(*llvm::max_element(along)), facts) % ofSlot == 0;
 }
 
 /// Whether slots alone feed a plain product, and all of its results are sums of all terms.
 bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target, const SizeFacts &facts) {
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere &&
-         endsWithRows(op, c.a, facts) && endsWithRows(op, c.b, facts);
+         endsWithRows(op, c.a, target, facts) && endsWithRows(op, c.b, target, facts);
 }
 
 /// The products among what `reads` read, each at one place, all at the same one, with its own indices as they are, in the products'
@@ -195,7 +191,8 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   chain.fromB = form->bInRegisters;
   chain.second = second;
   SmallVector<ReadOp> reads = findProducerReads(findReads(chain.fromB ? second.b : second.a));
-  if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1 || !endsWithRows(statement, chain.other(), facts))
+  if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1 ||
+      !endsWithRows(statement, chain.other(), target, facts))
     return std::nullopt;
   llvm::BitVector seen(getExtents(statement).getNumResults());
   std::optional<ProductWalk> walk = walkAlong(statement, reads, second.k.front(), target, facts, seen);

@@ -169,7 +169,11 @@ private:
   bool beginsAtColumns(ReadOp read) const {
     SmallVector<Value> leaves;
     SmallVector<AffineExpr> operands = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return affineOf(v, leaves); });
-    AffineExpr last = withPinnedSizes(read.getMapOrIdentity().getResults().back().replaceDims(operands), facts_);
+    AffineMap map = read.getMapOrIdentity();
+    SmallVector<AffineExpr> sizes;
+    for (unsigned i = 0; i < map.getNumSymbols(); ++i)
+      sizes.push_back(withPinnedSizes(getAffineSymbolExpr(i, read.getContext()), facts_));
+    AffineExpr last = simplifyAffineExpr(map.getResults().back().replaceDims(operands).replaceSymbols(sizes), leaves.size(), sizes.size());
     unsigned columns = 0;
     bool areWhole = llvm::all_of(splitTerms(last), [&](auto term) {
       auto [e, c] = term;
