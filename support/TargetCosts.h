@@ -327,11 +327,6 @@ struct SortingCosts {
   double mostBytes = 0x1p30;  ///< and of their words: a card has room for them beside what the program has
 };
 
-/// Loops over a slot's points on CUDA cores that load ahead, body by body (SimtToCu.cpp): where a block is alone on its multiprocessor.
-struct LoopCosts {
-  int64_t bodyProducts = 512; ///< of a thread: 2 % of the speed for half of NVRTC's time (docs/lab/2026-11-26-first-launch-7.md)
-};
-
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
 struct TargetCosts {
   PointwiseCosts pointwise;
@@ -355,7 +350,6 @@ struct TargetCosts {
   LeavingCosts leaving;
   AlignedRowCosts alignedRows;
   SortingCosts sorting;
-  LoopCosts loops;
 };
 
 } // namespace kernelc

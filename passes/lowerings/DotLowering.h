@@ -33,11 +33,6 @@ private:
   int64_t stepOverK(const Patch &a, const Patch &b) const;
   /// The patch's vectors from k on, to registers.
   void fetch(const Patch &p, mlir::Value k);
-  /// How many of its rounds of one k a loop has in its body, and the loop.
-  int64_t roundsOfBody(const Patch &a, const Patch &b);
-  void runAhead(Patch &a, Patch &b, int64_t rounds, bool turns);
-  /// A register of the patch's array, in its set.
-  mlir::Value inSet(const Patch &p, mlir::Value reg);
   /// Where a row (column) and one of its k are in registers.
   mlir::Value registerOf(const Patch &p, mlir::Value row, mlir::Value k);
   /// Adds the products of one k; every second row's columns come backwards where it `turns`.

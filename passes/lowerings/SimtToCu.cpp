@@ -5,8 +5,6 @@
 #include "ir/cu/Marks.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
-#include "support/Target.h"
-#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -26,7 +24,6 @@ struct DotLowering::Patch {
   Digit vector{}, repeat{};
   int64_t step = 1; ///< so many k are in registers at once
   Value array{};    ///< [k][row] where loads run along rows, [row][k] where they run along k
-  Value set{};      ///< which half of it, where it has two
 
   int64_t count() const { return vector.size * repeat.size; }
   bool alongK() const { return runs.k > 1; }
@@ -86,7 +83,7 @@ void DotLowering::fetch(const Patch &p, Value k) {
   int64_t count = p.alongK() ? p.step : p.vector.size;
   inLoop(p.repeat.size, std::string(1, p.axis) + "r", [&](Value r) {
     Value row = c_.add(p.first, c_.mul(r, p.repeat.stride, loc_), loc_);
-    Value from = element(p.address, p.slotStart, p.ring, p.outer, row, k), to = inSet(p, c_.mul(r, count, loc_));
+    Value from = element(p.address, p.slotStart, p.ring, p.outer, row, k), to = c_.mul(r, count, loc_);
     if (count > 1)
       cu::CopyOp::create(b_, loc_, p.source, from, p.array, to, count);
     else
@@ -94,13 +91,7 @@ void DotLowering::fetch(const Patch &p, Value k) {
   });
 }
 
-Value DotLowering::inSet(const Patch &p, Value reg) {
-  return p.set ? c_.add(c_.mul(p.set, p.count() * p.step, c_.named("set_start", loc_)), reg, loc_) : reg;
-}
-
-Value DotLowering::registerOf(const Patch &p, Value row, Value k) {
-  return inSet(p, p.alongK() ? c_.add(c_.mul(row, p.step, loc_), k, loc_) : row);
-}
+Value DotLowering::registerOf(const Patch &p, Value row, Value k) { return p.alongK() ? c_.add(c_.mul(row, p.step, loc_), k, loc_) : row; }
 
 void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns) {
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
@@ -108,8 +99,6 @@ void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns) 
     Value all = c_.mul(arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_)), b.count() - 1, c_.named("turn", loc_));
     return arith::XOrIOp::create(b_, NameLoc::get(b_.getStringAttr("n"), loc_), nth, all);
   };
-  if (turns)
-    cu::CommentOp::create(b_, loc_, "Back and forth over the columns: a register that was read last is read next.");
   inLoop(a.count(), "mi", [&](Value mi) {
     Value x = widen(memref::LoadOp::create(b_, c_.named("a_elem", loc_), a.array, registerOf(a, mi, k)), accType, op_.getAUnsigned());
     inLoop(b.count(), "ni", [&](Value nth) {
@@ -121,59 +110,14 @@ void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns) 
   });
 }
 
-/// Rounds over k, of one k each, that are written out behind each other; all of them where bodies do not pay. A loop that loads ahead has
-/// registers for two sets of operands for certain: they would take those of another block, but where there is none anyway.
-int64_t DotLowering::roundsOfBody(const Patch &a, const Patch &b) {
-  const Target *target = findTarget(absl::string_view(c_.func.getTarget().data(), c_.func.getTarget().size()));
-  if (!target || op_.getCount() || !op_.isProduct())
-    return k_;
-  int64_t products = a.count() * b.count(), consumers = c_.func.getConsumerWarps() * 32;
-  int64_t threads = consumers + c_.func.getProducerWarps() * 32, registers = products + llvm::divideCeil(2 * (a.bytes() + b.bytes()), 4);
-  bool isAlone = 2 * threads * registers > target->registersPerSm;
-  int64_t rounds = k_;
-  while (isAlone && rounds % 4 == 0 && rounds * products > target->costs->loops.bodyProducts)
-    rounds /= 2;
-  return rounds;
-}
-
-/// A loop over bodies of `rounds` rounds. Each round loads what the next one multiplies, the last one of a body for the next body, so that
-/// no body begins with waiting; the slot's last round loads its first again, which nobody reads.
-void DotLowering::runAhead(Patch &a, Patch &b, int64_t rounds, bool turns) {
-  auto load = [&](Value k, Value set) {
-    for (Patch *p : {&a, &b}) {
-      p->set = set;
-      fetch(*p, k);
-    }
-  };
-  load(c_.index(0, loc_), c_.index(0, loc_));
-  Value first = openLoop(c_, 0, k_, rounds, "kk", loc_);
-  cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), 1);
-  Value ahead = c_.add(first, c_.index(rounds, loc_), c_.named("ahead", loc_));
-  Value more = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, ahead, c_.index(k_, loc_));
-  ahead = arith::SelectOp::create(b_, c_.named("next_body", loc_), more, ahead, c_.index(0, loc_));
-  cu::CommentOp::create(b_, loc_, "A round loads what the next one multiplies.");
-  Value k = openLoop(c_, 0, rounds, 1, "k", loc_), next = c_.add(k, c_.index(1, loc_), loc_), two = c_.index(2, loc_);
-  Value within = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, next, c_.index(rounds, loc_));
-  load(arith::SelectOp::create(b_, c_.named("next", loc_), within, c_.add(first, next, loc_), ahead),
-       arith::RemSIOp::create(b_, loc_, next, two));
-  a.set = b.set = arith::RemSIOp::create(b_, c_.named("set", loc_), k, two);
-  multiply(a, b, c_.index(0, loc_), turns);
-}
-
 void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
   Patch a = placePatch('m'), b = placePatch('n');
-  int64_t step = stepOverK(a, b), rounds = step > 1 ? k_ : roundsOfBody(a, b);
-  bool loadsAhead = rounds < k_ && rounds % 2 == 0;
+  int64_t step = stepOverK(a, b);
   for (Patch *p : {&a, &b}) {
     p->step = p->alongK() ? step : 1;
-    p->array = c_.allocate(p->count() * p->step * (loadsAhead ? 2 : 1), p->type(), c_.named(p == &a ? "a_frag" : "b_frag", loc_));
+    p->array = c_.allocate(p->count() * p->step, p->type(), c_.named(p == &a ? "a_frag" : "b_frag", loc_));
   }
-  // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them
-  // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
-  bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
-  if (loadsAhead)
-    return runAhead(a, b, rounds, turns);
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
   // A comparison of 64 bits is many instructions, of which unrolled loops make too many to compile in a moment.
   if (!op_.isProduct() && isa<BlockArgument>(k0) && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)
@@ -182,6 +126,11 @@ void DotLowering::runSimt() {
     if (p->alongK())
       fetch(*p, k0);
 
+  // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them
+  // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
+  bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
+  if (turns)
+    cu::CommentOp::create(b_, loc_, "Back and forth over the columns: a register that was read last is read next.");
   inLoop(step, "k", [&](Value k) {
     Value number = c_.add(k0, k, loc_);
     if (op_.getCount()) { // (the loop's guard puts the builder back)
