@@ -31,7 +31,9 @@ SmallVector<OpOperand *> findProductFactors(ReduceOp reduce) {
     return {};
   SmallVector<OpOperand *> factors = findFactors(reduce.getYield().getValues()[0]);
   auto reads = [](OpOperand *factor) { return findOperandRead(factor->get()) || !findReads(factor->get()).empty(); };
-  return llvm::count_if(factors, reads) < 2 ? SmallVector<OpOperand *>() : factors;
+  auto first = llvm::find_if(factors, reads);
+  bool areSeveral = first != factors.end() && std::any_of(std::next(first), factors.end(), reads);
+  return areSeveral ? factors : SmallVector<OpOperand *>();
 }
 
 /// What a value is made of, through definitions: products, with the dims that each subscript of theirs moves with, and other reductions.
