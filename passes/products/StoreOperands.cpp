@@ -157,7 +157,7 @@ private:
       if (!isDefinition(definition) || read.getBounds() != BoundsMode::InBounds)
         return;
       Value element = definition.getYield().getValues()[0];
-      auto inner = element.getDefiningOp<ReadOp>();
+      auto inner = stripRoundTrip(element).getDefiningOp<ReadOp>();
       if (!inner) {
         if (element.getType().isF16() || element.getType().isBF16())
           stored_.insert(definition);
@@ -165,6 +165,13 @@ private:
       }
       read = inner;
     }
+  }
+
+  /// What a rounding gives that has widened it before: the text's types are written out in each definition.
+  static Value stripRoundTrip(Value v) {
+    auto narrow = v.getDefiningOp<arith::TruncFOp>();
+    auto wide = narrow ? narrow.getIn().getDefiningOp<arith::ExtFOp>() : nullptr;
+    return wide && wide.getIn().getType() == narrow.getType() ? wide.getIn() : v;
   }
 
   /// Whether what moves along memory is one index, behind whole rows of a slot: a copy that begins elsewhere brings another head's columns.
