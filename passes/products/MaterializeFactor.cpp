@@ -28,7 +28,8 @@ bool walksBackwards(ReduceOp reduce, Value factor) {
 bool isGathered(ReduceOp reduce, Value factor, ArrayRef<unsigned> outer) {
   ReadOp read = findOperandRead(factor);
   return read && !outer.empty() && llvm::any_of(read.getOperands_(), [&](Value v) {
-           return !findIndex(reduce, v) && findSupport(v, reduce.getNumDims())[outer.back()] && !findReads(v).empty();
+           bool isOfRow = !findIndex(reduce, v) && findSupport(v, reduce.getNumDims())[outer.back()] && !findReads(v).empty();
+           return isOfRow && findUniformTile(v, outer.back()) == 1; // (rows of a page are neighbours)
          });
 }
 

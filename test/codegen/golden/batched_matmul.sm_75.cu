@@ -68,19 +68,19 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int i_thread = lane / 4 + warp * 8;
       const bool k_inside = k_thread < K;
       const int a_row = (n_tile * M + (i0 + i_thread)) * K + k_thread;
-      const int offset = slot_start + (i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8);
+      const int offset = slot_start + (i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        const int offset = a_row + i_by32 * 32 * K;
+        const int offset_1 = a_row + i_by32 * 32 * K;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
         if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
-          *(uint4 *)r = *(const uint4 *)&a[offset];
+          *(uint4 *)r = *(const uint4 *)&a[offset_1];
         }
-        *(uint4 *)(&a_slots[offset + i_by32 * 1024]) = *(const uint4 *)(r);
+        *(uint4 *)&a_slots[offset + i_by32 * 1024] = *(const uint4 *)r;
       }
       const int j_thread = lane % 16 * 8;
       const int k_thread_1 = lane / 16 + warp * 2;
@@ -88,19 +88,19 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const bool j_inside = j < N;
       const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
       const int offset_1 =
-          slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + (lane_mod_16 % 8 ^ k_thread_1 % 8) * 8);
+          slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + ((lane % 16 % 8) ^ (k_thread_1 % 8)) * 8);
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-        const int offset = b_row + k_by8 * 8 * N;
+        const int offset_2 = b_row + k_by8 * 8 * N;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
         if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
-          *(uint4 *)r = *(const uint4 *)&b[offset];
+          *(uint4 *)r = *(const uint4 *)&b[offset_2];
         }
-        *(uint4 *)(&b_slots[offset_1 + k_by8 * 512]) = *(const uint4 *)(r);
+        *(uint4 *)&b_slots[offset_1 + k_by8 * 512] = *(const uint4 *)r;
       }
     }
   };

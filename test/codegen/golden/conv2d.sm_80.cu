@@ -78,27 +78,27 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int r0 = quotient / S;
       const int slot_start = c_tile % stages * slot_size;
       const int w_thread = lane / 4 + warp * 8;
-      const int c = c0 + lane_mod_4 * 8;
-      const int offset = h_tile + r0 - R / 2;
-      const bool inside = c < C && offset >= 0 && offset < H;
-      const int S_div_2 = S / 2;
-      const int x_row = ((n_tile * H + offset) * W + (w0 + w_thread + s0 - S_div_2)) * C + c;
-      const int offset_1 = slot_start + (w_thread * 32 + (lane_mod_4 ^ w_thread / 2 % 4) * 8);
+      const int c = c0 + lane % 4 * 8;
+      const int h_r = h_tile + r0 - R / 2;
+      const bool inside = c < C && h_r >= 0 && h_r < H;
+      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
+      const int x_in_slot = slot_start + (w_thread * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int offset_2 = w0 + (w_thread + w_by32 * 32) + s0 - S_div_2;
-        kc_cp_async_zfill_16(&x_slots[offset_1] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
-                             inside && offset_2 >= 0 && offset_2 < W ? 16 : 0);
+        const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
+                             inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
       const int o_thread = lane % 16 * 8;
       const int c_thread = lane / 16 + warp * 2;
       const int o = o0 + o_thread;
       const bool o_inside = o < O;
       const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
-      const int offset_2 = slot_start + (o_thread / 64 * 2048 + c_thread * 64 + (lane_mod_16 % 8 ^ c_thread % 8) * 8);
+      const int f_in_slot =
+          slot_start + (o_thread / 64 * 2048 + c_thread * 64 + ((lane % 16 % 8) ^ (c_thread % 8)) * 8);
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[offset_2] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
+        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
                              o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }

@@ -69,23 +69,20 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
 #line 3 "linear.kc"
   const auto fill = [&](const int k_tile) {
     if (k_tile < k_tiles) {
-      const int tid = (int)threadIdx.x;
-      const int lane = tid % 32;
-      const int lane_mod_4 = lane % 4;
-      const int i_thread = lane / 4 + tid / 32 * 8;
-      const int k = k_tile * 32 + lane_mod_4 * 8;
+      const int i_thread = lane / 4 + warp * 8;
+      const int k = k_tile * 32 + lane % 4 * 8;
       const bool k_inside = k < K;
       const int x_row = (i0 + i_thread) * K + k;
-      const int offset = k_tile % 4 * 4096 + (i_thread * 32 + (lane_mod_4 ^ i_thread / 2 % 4) * 8);
+      const int x_in_slot = k_tile % stages * slot_size + (i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[offset] + i_by32 * 1024, &x[x_row + i_by32 * 32 * K],
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + i_by32 * 1024, &x[x_row + i_by32 * 32 * K],
                              i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
       const int w_row = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[offset] + j_by32 * 1024, &w[w_row + j_by32 * 32 * K],
+        kc_cp_async_zfill_16(&w_slots[x_in_slot] + j_by32 * 1024, &w[w_row + j_by32 * 32 * K],
                              j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
