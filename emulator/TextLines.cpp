@@ -21,6 +21,8 @@ std::vector<std::string> splitStatements(absl::string_view text) {
     if (!inKernel || line.empty() || line[0] == '#' || absl::StartsWith(line, "//"))
       continue;
     std::string &whole = lines[i];
+    if (size_t comment = whole.find("; // "); comment != std::string::npos) // (else what follows would be one)
+      whole.resize(comment + 1);
     while (i + 1 < lines.size() && whole.find_last_of(";{}") != whole.size() - 1)
       absl::StrAppend(&whole, absl::EndsWith(whole, "(") ? "" : " ", absl::StripAsciiWhitespace(std::exchange(lines[++i], "")));
   }
