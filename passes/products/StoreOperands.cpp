@@ -46,6 +46,9 @@ public:
   SmallVector<Product> products;
   llvm::SmallSetVector<Operation *, 4> reductions;
 
+  /// `dims`: of the statement that reads all in the end.
+  explicit Sources(unsigned dims) : dims_(dims) {}
+
   /// Of value `v` in the body of `statement`, whose indices have `origins`.
   void collect(Operation *statement, Value v, const Origins &origins) {
     for (ReadOp read : findReads(v)) {
@@ -63,18 +66,18 @@ public:
   }
 
 private:
-  static Origins subscriptsOf(Operation *statement, ReadOp read, const Origins &origins) {
+  Origins subscriptsOf(Operation *statement, ReadOp read, const Origins &origins) const {
     AffineMap map = read.getMapOrIdentity();
     SmallVector<llvm::BitVector> moved;
     for (Value operand : read.getOperands_()) {
-      llvm::BitVector dims(origins.front().size());
+      llvm::BitVector dims(dims_);
       for (unsigned d : findSupport(operand, getExtents(statement).getNumResults()).set_bits())
         dims |= origins[d];
       moved.push_back(std::move(dims));
     }
     Origins subscripts;
     for (AffineExpr e : map.getResults()) {
-      llvm::BitVector dims(origins.front().size());
+      llvm::BitVector dims(dims_);
       for (auto [n, d] : llvm::enumerate(moved))
         if (e.isFunctionOfDim(n))
           dims |= d;
@@ -83,6 +86,7 @@ private:
     return subscripts;
   }
 
+  unsigned dims_;
   llvm::SmallPtrSet<Operation *, 8> seen_;
 };
 
@@ -97,7 +101,7 @@ Origins ownIndices(Operation *statement) {
 
 /// Whether a reduction is made of `product`'s results.
 bool isMadeOf(ReduceOp reduction, ReduceOp product) {
-  Sources sources;
+  Sources sources(reduction.getNumDims());
   for (Value v : reduction.getYield().getValues())
     sources.collect(reduction, v, ownIndices(reduction));
   return llvm::any_of(sources.products, [&](const Sources::Product &p) { return p.op == product; });
@@ -118,7 +122,7 @@ public:
 private:
   /// If `factor` of `second` is made of a product's results and of reductions of these, a row of them each: the operands of both products.
   void storeOfChain(ReduceOp second, OpOperand *factor) {
-    Sources sources;
+    Sources sources(second.getNumDims());
     sources.collect(second, factor->get(), ownIndices(second));
     for (const Sources::Product &first : sources.products) {
       bool isReduced = llvm::any_of(sources.reductions, [&](Operation *op) { return isMadeOf(cast<ReduceOp>(op), first.op); });
@@ -176,6 +180,8 @@ private:
 
   /// Whether what moves along memory is one index, behind whole rows of a slot: a copy that begins elsewhere brings another head's columns.
   bool beginsAtColumns(ReadOp read) const {
+    if (read.getMapOrIdentity().getNumResults() == 0) // one number
+      return false;
     SmallVector<Value> leaves;
     SmallVector<AffineExpr> operands = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return affineOf(v, leaves); });
     AffineMap map = read.getMapOrIdentity();
@@ -193,7 +199,7 @@ private:
     return columns == 1 && areWhole;
   }
 
-  int64_t perRow(Type element) const { return target_.costs->copies.workspaceRowBytes * 8 / element.getIntOrFloatBitWidth(); }
+  int64_t perRow(Type element) const { return target_.costs->copies.elementsOfRow(element.getIntOrFloatBitWidth()); }
 
   /// Whether several results of `product` take each element of `operand`: there is an index that the operand does not have.
   static bool isReadAgain(ReduceOp product, Value operand) {
