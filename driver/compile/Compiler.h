@@ -4,11 +4,11 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "driver/compile/SizeFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "support/Artifact.h"
@@ -19,14 +19,6 @@ namespace kernelc {
 namespace te {
 class KernelOp;
 }
-
-/// What a variant may assume of one size.
-struct SizeFact {
-  int64_t divisor = 1;
-  int64_t max = -1; ///< -1: no bound; else the size is also at least 1
-  /// What times are reckoned for when tiles are chosen, at most `max`; -1: `max`. No assumption: any size that the rest holds of will do.
-  int64_t like = -1;
-};
 
 struct VariantOptions {
   std::string target = "sm_90a";
@@ -73,32 +65,7 @@ absl::StatusOr<Kernel> describeKernel(mlir::ModuleOp module, const std::string &
 /// status repeats that there was one.
 absl::Status addVariant(mlir::ModuleOp module, const VariantOptions &options, Kernel &kernel);
 
-/// Whether a size of `n` is worth a variant that takes no other: an odd one up to 15, as windows have, or a multiple of 8 up to 256, as
-/// head dims and channels have, whole rows of which tensor copies take and chains of products hold in registers.
-bool isWorthItself(int64_t n);
-
-/// What holds of a size of `n` and is worth a specialisation; see factsFor().
-SizeFact factOf(int64_t n);
-
-/// What holds of all sizes of the class that `n` is of, where a size varies from call to call: that it is one; that it is less than the
-/// rows of a unit's tile, which makes products change sides; or nothing. `rows`: what rows of memory have to be multiples of, which
-/// decides whether tensor copies and vectors take them; kept where n is one. Tiles are chosen for n itself.
-SizeFact classOf(int64_t n, int64_t rows);
-
-/// The facts that hold of concrete sizes and are worth a specialisation: the power of two that divides each (rows that are a whole tile
-/// need no masks), and a bound: the next power of two, or beyond 512 the next quarter of the way to it (which tiles fill the device, what
-/// fits registers, how far a reduction is split). What is worth it itself is exactly that. Of the bound's range tiles are chosen for the
-/// sizes themselves (SizeFact::like).
-std::map<std::string, SizeFact> factsFor(const Kernel &kernel, const std::vector<int64_t> &sizes);
-
-/// The sizes that an extent divides which is worth a variant itself: of heads of E // H columns, E. Each is exactly what it is in the
-/// facts.
-std::set<std::string> sizesOfColumns(const Kernel &kernel, const std::vector<int64_t> &sizes);
-
 /// Nothing assumed of any parameter: any strides, and the alignment of its elements.
 std::vector<ParamGuard> generalParams(const Kernel &kernel);
-
-/// The facts of the variant `compile` emits: rows of 16-byte multiples.
-std::map<std::string, SizeFact> denseFacts(const Kernel &kernel);
 
 } // namespace kernelc
