@@ -443,11 +443,9 @@ std::string Emitter::address(Value memref, ValueRange indices) {
 
 /// Whether NVRTC knows the value once it has unrolled the loops around it.
 static bool isNumberOnceUnrolled(Value v) {
-  if (auto argument = dyn_cast<BlockArgument>(v)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() && cu::kUnroll.isAllOn(loop);
-  }
   Operation *op = v.getDefiningOp();
+  if (!op)
+    return cu::isUnrolledVariable(v);
   return isa<arith::ConstantOp>(op) || (v.getType().isIndex() && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
                                         isMemoryEffectFree(op) && llvm::all_of(op->getOperands(), isNumberOnceUnrolled));
 }

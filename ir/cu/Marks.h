@@ -33,6 +33,13 @@ public:
 };
 inline constexpr UnrollMark kUnroll{};
 
+/// Whether `v` is the variable of a loop that is unrolled fully: a number, once it is.
+inline bool isUnrolledVariable(mlir::Value v) {
+  auto arg = llvm::dyn_cast<mlir::BlockArgument>(v);
+  auto loop = arg ? llvm::dyn_cast<mlir::scf::ForOp>(arg.getOwner()->getParentOp()) : mlir::scf::ForOp();
+  return loop && loop.getInductionVar() == v && kUnroll.isAllOn(loop);
+}
+
 /// A loop over tiles. What is in flight in a round of it is the schedule's.
 inline constexpr UnitMark kTiles{"cu.tiles", isOp<mlir::scf::ForOp>, "loops"};
 

@@ -9,13 +9,6 @@ using namespace mlir;
 
 namespace kernelc {
 
-/// Whether `v` is the variable of a loop that is unrolled.
-static bool isUnrolled(Value v) {
-  auto arg = dyn_cast<BlockArgument>(v);
-  auto loop = arg ? dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp()) : scf::ForOp();
-  return loop && loop.getInductionVar() == v && cu::kUnroll.isAllOn(loop);
-}
-
 /// What an integer is as an index; null where it is none.
 static Value indexOf(Value v) {
   auto cast = v.getDefiningOp<arith::IndexCastOp>();
@@ -35,7 +28,7 @@ void convertApart(cu::KernelOp kernel) {
     LinearIndex steady, numbers;
     LinearIndex all = LinearIndex::of(index);
     for (auto [v, factor] : all.terms)
-      (isUnrolled(v) ? numbers : steady).add(v, factor);
+      (cu::isUnrolledVariable(v) ? numbers : steady).add(v, factor);
     numbers.constant = all.constant;
     if (numbers.terms.empty() || steady.terms.empty())
       continue;
