@@ -234,6 +234,9 @@ struct CopyCosts {
   int64_t shortRow = 32; ///< elements of a row that is worth no copy
   int64_t longRowBytes = 64;  ///< of slots, which need no neighbours
   int64_t largestWindow = 64; ///< points of a window of which a tile has all
+
+  /// Elements of `bits` bits of which rows of workspaces are multiples.
+  int64_t elementsOfRow(int64_t bits) const { return workspaceRowBytes * 8 / bits; }
 };
 
 /// What a thread does within a launch (passes/tile, passes/lowerings).
@@ -325,6 +328,14 @@ struct SortingCosts {
   double timesAsFast = 2;     ///< the model has to say, since no card has timed it
   int launchesOfWords = 3;    ///< of exact sums,
   double mostBytes = 0x1p30;  ///< and of their words: a card has room for them beside what the program has
+  int64_t likelyWords = 6;    ///< that values of one program use, of data of which nothing is known
+  int64_t mostParts = 2048;   ///< of the points, in which it is asked which words they use: one block can merge them
+  double bytesOfChosen = 32;  ///< that memory brings for an element that data chooses: a sector
+  // Counts by a search in what is counted, sorted (SearchCounts.cpp).
+  double comparison = 1e-4;                  ///< of all pairs (bucketize of 4M by 256: 111 us, docs/lab/2026-11-26-scatters-6.md),
+  double found = 4e-4, foundInCaches = 2e-3; ///< of a step of a search in a table that a block keeps, and in one that caches keep
+  double bytesOfTable = 1 << 14;             ///< that a block keeps in shared memory
+  int launchesOfSearch = 3;                  ///< a sort and a search
 };
 
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.

@@ -147,9 +147,6 @@ int64_t rowDivisor(ReadOp read, const SizeFacts &facts) {
   return divisor;
 }
 
-bool hasVectorRows(ReadOp read, const SizeFacts &facts) {
-  constexpr int64_t kVectorBytes = 16;
-  return rowDivisor(read, facts) % kVectorBytes == 0;
-}
+bool hasVectorRows(ReadOp read, const SizeFacts &facts) { return rowDivisor(read, facts) % kVectorBytes == 0; }
 
 } // namespace kernelc::te

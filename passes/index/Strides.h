@@ -35,7 +35,9 @@ void setBytesStrides(KernelOp kernel, int64_t param, bool rows);
 int64_t getParamAlignment(KernelOp kernel, int64_t param);
 /// What the addresses of the rows that `read` reads from are known to be multiples of, in bytes, up to the tensor's alignment.
 int64_t rowDivisor(ReadOp read, const SizeFacts &facts);
-/// Whether those rows begin where vectors of 16 bytes, and so tensor copies, find them.
+/// Of one access of a thread.
+inline constexpr int64_t kVectorBytes = 16;
+/// Whether those rows begin where vectors, and so tensor copies, find them.
 bool hasVectorRows(ReadOp read, const SizeFacts &facts);
 
 } // namespace kernelc::te

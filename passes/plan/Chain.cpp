@@ -44,7 +44,7 @@ bool endsWithRows(Operation *op, Value factor, const Target &target, const SizeF
   for (auto [n, v] : llvm::enumerate(read.getOperands_()))
     if (std::optional<unsigned> d = findIndex(op, v); last.isFunctionOfDim(n) && d)
       along.push_back(*d);
-  int64_t ofSlot = target.costs->copies.workspaceRowBytes * 8 / read.getResult().getType().getIntOrFloatBitWidth();
+  int64_t ofSlot = target.costs->copies.elementsOfRow(read.getResult().getType().getIntOrFloatBitWidth());
   return along.size() < 2 || knownDivisor(getExtents(op).getResult(*llvm::max_element(along)), facts) % ofSlot == 0;
 }
 

@@ -14,8 +14,6 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-constexpr int64_t kVectorBytes = 16; ///< of one access of a thread
-
 /// What a statement of a launch reads from memory, or writes there.
 struct RowAccess {
   Value tensor;

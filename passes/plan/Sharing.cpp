@@ -21,7 +21,7 @@ int64_t Column::perLine() const {
 }
 
 int64_t streamedColumns(int64_t points, const Column &column, const StreamedCosts &costs) {
-  constexpr int64_t kVectorBytes = 16, kWarp = 32;
+  constexpr int64_t kWarp = 32;
   return column.byElements ? kWarp
                            : costs.vectorsPerPoint * std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(points))), 2, 16) *
                                  (kVectorBytes / column.bytes);

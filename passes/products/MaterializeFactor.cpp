@@ -90,7 +90,7 @@ Type elementOf(const ComputedFactor &f) {
 struct CopyForm {
   CopyForm(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
     SmallVector<AffineExpr> domain = llvm::map_to_vector(f.forms, [](const IndexForm &taken) { return taken.extent; }), rows = domain;
-    rows.back() = of.roundUp(rows.back(), of.target.costs->copies.workspaceRowBytes * 8 / elementOf(f).getIntOrFloatBitWidth());
+    rows.back() = of.roundUp(rows.back(), of.target.costs->copies.elementsOfRow(elementOf(f).getIntOrFloatBitWidth()));
     auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, reduce.getContext()); };
     extents = mapOf(domain);
     shape = mapOf(rows);

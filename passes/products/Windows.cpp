@@ -274,7 +274,7 @@ Merger::Copy Merger::copyOfTaps(ReduceOp reduce, const Windows &w) const {
 
 /// Rows of a copy begin where tensor copies find them.
 SmallVector<AffineExpr> Merger::shapeOf(const Copy &copy, ReadOp read) const {
-  int64_t perRow = target_.costs->copies.workspaceRowBytes * 8 / ReadOp(read).getResult().getType().getIntOrFloatBitWidth();
+  int64_t perRow = target_.costs->copies.elementsOfRow(ReadOp(read).getResult().getType().getIntOrFloatBitWidth());
   SmallVector<AffineExpr> shape(copy.extents);
   shape.back() = shape.back().ceilDiv(perRow) * perRow;
   return shape;

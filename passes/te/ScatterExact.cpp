@@ -19,9 +19,6 @@ constexpr int64_t kMantissa = 24, kPlaces = 254, kLeastExponent = -149, kF64Bias
 constexpr int64_t kSpecials = 1; ///< the word that counts infinities in its low half, and negative ones in its high one; no number is both
 constexpr int64_t kNegative = int64_t(1) << 32;
 constexpr int64_t kMostWidth = 32;
-constexpr int64_t kLikelyWords = 6;   ///< that values of one program use
-constexpr int64_t kMostParts = 2048;  ///< of the points, in which it is asked which words they use
-constexpr double kBytesOfChosen = 32; ///< what memory brings for an element that data chooses
 
 /// Places of a word: 62 bits hold as many mantissas as there are points.
 static int64_t widthOf(int64_t points) {
@@ -45,7 +42,7 @@ bool ScatterSorter::paysExactly() {
   const SortingCosts &costs = sortingCosts();
   double word = results * sizeof(int64_t), words = double(wordsOf(widthOf(points)));
   auto timeOf = [&](double n) { return 2 * n * word * costs.byte; }; // (of words that are zeroed and read)
-  double asked = timeToAsk(), unused = std::max(words - double(kLikelyWords), 0.0);
+  double asked = timeToAsk(), unused = std::max(words - double(costs.likelyWords), 0.0);
   asksForWords_ = asked < timeOf(unused);
   double moved = asksForWords_ ? timeOf(words - unused) + asked : timeOf(words);
   return words * word <= costs.mostBytes &&
@@ -70,7 +67,7 @@ double ScatterSorter::timeToAsk() {
         elements *= most < 0 ? sortingCosts().mostBytes : double(most);
       }
       bool isChosen = llvm::any_of(load.getOperands_(), [&](Value v) { return !findIndex(op_, v) && !findReads(v).empty(); });
-      bytes += elements * (isChosen ? kBytesOfChosen : load.getResult().getType().getIntOrFloatBitWidth() / 8.0);
+      bytes += elements * (isChosen ? sortingCosts().bytesOfChosen : load.getResult().getType().getIntOrFloatBitWidth() / 8.0);
     }
   return 2 * sortingCosts().launch + bytes * sortingCosts().byte;
 }
@@ -102,7 +99,7 @@ Value ScatterSorter::findUsedWords(int64_t width) {
   for (unsigned d = 1; d < dims; ++d)
     if (knownMax(op_.getExtents().getResult(d), facts_) > knownMax(op_.getExtents().getResult(cut), facts_))
       cut = d;
-  int64_t length = llvm::divideCeil(std::max<int64_t>(knownMax(op_.getExtents().getResult(cut), facts_), 1), kMostParts);
+  int64_t length = llvm::divideCeil(std::max<int64_t>(knownMax(op_.getExtents().getResult(cut), facts_), 1), sortingCosts().mostParts);
   AffineExpr extent = op_.getExtents().getResult(cut), parts = extent.ceilDiv(length);
   // The part, what is within it, and the other indices.
   SmallVector<AffineExpr> extents{parts, number(length)}, own(dims);

@@ -13,11 +13,6 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-// Nanoseconds of a comparison of all pairs (bucketize of 4M by 256: 111 us, docs/lab/2026-11-26-scatters-6.md), of a step of a search in a
-// table that a block keeps, and in one that caches keep.
-constexpr double kPair = 1e-4, kStep = 4e-4, kStepInCaches = 2e-3;
-constexpr double kBytesOfTable = 1 << 14, kTimesAsFast = 2;
-constexpr int kLaunches = 3;
 constexpr int64_t kMostExact = int64_t(1) << 24; ///< ones that an f32 counts
 
 /// A comparison that a sum counts, with what the summed index tells apart on the left.
@@ -99,10 +94,11 @@ public:
     if (most_ < 0 || !isExact || !knownPositive(length_, facts))
       return false;
     double bytes = length * c_.left.getType().getIntOrFloatBitWidth() / 8;
-    bool isTable = c_.batch.empty() && bytes <= kBytesOfTable;
-    double searched = kLaunches * sortingCosts().launch + batch * length * length * kPair +
-                      batch * points * llvm::Log2_64_Ceil(uint64_t(most_) + 1) * (isTable ? kStep : kStepInCaches);
-    return searched * kTimesAsFast < batch * points * length * kPair;
+    const SortingCosts &costs = sortingCosts();
+    double step = c_.batch.empty() && bytes <= costs.bytesOfTable ? costs.found : costs.foundInCaches;
+    double searched = costs.launchesOfSearch * costs.launch + batch * length * length * costs.comparison +
+                      batch * points * llvm::Log2_64_Ceil(uint64_t(most_) + 1) * step;
+    return searched * costs.timesAsFast < batch * points * length * costs.comparison;
   }
 
   void search() {
