@@ -44,12 +44,13 @@ Expr Emitter::integerToHalf(Operation *op, bool isUnsigned) {
 
 Expr Emitter::convert(cu::ConvertOp op) {
   Type from = op.getInput().getType(), to = op.getResult().getType();
-  if (isa<Float8E4M3FNType>(to))
-    return from.isF64() ? Expr{helper("kc_f32_to_e4m3", {}).text.substr(0, 15) + helper("kc_round_odd", op.getInput()).text + ")", kPrimary}
-                        : helper("kc_f32_to_e4m3", op.getInput());
-  if (isa<Float8E5M2Type>(to))
-    return from.isF64() ? Expr{helper("kc_f32_to_e5m2", {}).text.substr(0, 15) + helper("kc_round_odd", op.getInput()).text + ")", kPrimary}
-                        : helper("kc_f32_to_e5m2", op.getInput());
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(to)) {
+    std::string name = isa<Float8E4M3FNType>(to) ? "kc_f32_to_e4m3" : "kc_f32_to_e5m2";
+    if (!from.isF64())
+      return helper(name, op.getInput());
+    use(name);
+    return {name + "(" + helper("kc_round_odd", op.getInput()).text + ")", kPrimary};
+  }
   unsigned bits = to.getIntOrFloatBitWidth();
   bool u = op.getToUnsigned();
   if (bits == 64)

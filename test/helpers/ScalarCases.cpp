@@ -174,7 +174,8 @@ void addConversions(std::vector<HelperCaseMaker> &cases) {
       [](uint8_t v) { return fromF8E5M2(v); }, every<uint8_t>());
   elementwise(
       cases, {"f32_to_f8", 75, {"kc_f32_to_f8"}, "kc_f32_to_f8(a[i], 3, 7, 0x7eu, 0x7fu)"}, [](float v) { return toF8E4M3(v); }, floats(3));
-  elementwise(cases, {"f32_to_e4m3", 75, {"kc_f32_to_e4m3"}, "kc_f32_to_e4m3(a[i])"}, [](float v) { return toF8E4M3(v); }, floats(4));
+  for (auto [name, generation] : {std::pair{"f32_to_e4m3", 75}, std::pair{"f32_to_e4m3_of_89", 89}})
+    elementwise(cases, {name, generation, {"kc_f32_to_e4m3"}, "kc_f32_to_e4m3(a[i])"}, [](float v) { return toF8E4M3(v); }, floats(4));
   elementwise(cases, {"f32_to_e5m2", 75, {"kc_f32_to_e5m2"}, "kc_f32_to_e5m2(a[i])"}, [](float v) { return toF8E5M2(v); }, floats(5));
   elementwise(
       cases, {"round_tf32", 80, {"kc_round_tf32"}, "kc_round_tf32(a[i])"},
