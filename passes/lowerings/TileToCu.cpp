@@ -186,13 +186,18 @@ LogicalResult FunctionLowering::lowerSearch(ExtremeOp op) {
   return lowerCondition(op.getCondition(), op.getHeld(), created.getCondition());
 }
 
+/// Whether groups of copies are ever more than empty: slots that threads store to, and copies that channels count, need no wait.
+static bool hasCopiesInGroups(FuncOp func) {
+  return func.walk([](RingCopyOp copy) { return copy.getChannel() ? WalkResult::advance() : WalkResult::interrupt(); }).wasInterrupted();
+}
+
 void FunctionLowering::lowerWait(AsyncCommitOp op) {
-  if (c_.hasAsyncCopy)
+  if (c_.hasAsyncCopy && hasCopiesInGroups(func_))
     cu::CpAsyncCommitOp::create(b_, op.getLoc());
 }
 
 void FunctionLowering::lowerWait(AsyncWaitOp op) {
-  if (c_.hasAsyncCopy)
+  if (c_.hasAsyncCopy && hasCopiesInGroups(func_))
     cu::CpAsyncWaitOp::create(b_, op.getLoc(), op.getPending());
   // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
   if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
