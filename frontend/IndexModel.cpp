@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -126,9 +128,26 @@ AffineExpr IndexModel::ofProduct(const Node *n, AffineExpr a, AffineExpr b) {
   return natural ? between(getAffineConstantExpr(0, context), {}) : unknownOf(n);
 }
 
+/// `a | bits`, `a ^ bits`: the bits above those of a number that is not negative stay as they are, of negative `a`, too.
+AffineExpr IndexModel::ofLowBits(const Node *n, AffineExpr a, int64_t bits) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (bits < 0 || bits >= kMost || (!isNatural(a) && isUnsigned(n->type)))
+    return unknownOf(n);
+  int64_t block = int64_t(llvm::NextPowerOf2(uint64_t(bits)));
+  AffineExpr start = a.floorDiv(block) * block, e = between(start + (n->kind == Node::BitOr ? bits : 0), start + (block - 1));
+  prover.assume(n->kind == Node::BitOr ? e - a : e - (a - bits));
+  prover.assume(a + bits - e);
+  if (isNatural(a))
+    prover.assume(e);
+  return e;
+}
+
 AffineExpr IndexModel::ofBits(const Node *n, AffineExpr a, AffineExpr b) {
   AffineExpr zero = getAffineConstantExpr(0, context);
   bool first = isNatural(a), second = isNatural(b);
+  if (n->kind != Node::BitAnd && (isa<AffineConstantExpr>(a) || isa<AffineConstantExpr>(b)))
+    return isa<AffineConstantExpr>(a) ? ofLowBits(n, b, cast<AffineConstantExpr>(a).getValue())
+                                      : ofLowBits(n, a, cast<AffineConstantExpr>(b).getValue());
   if (n->kind != Node::BitAnd)
     return first && second ? between(zero, a + b) : unknownOf(n);
   if (!first && !second)

@@ -28,6 +28,7 @@ private:
   mlir::AffineExpr build(const Node *n);
   mlir::AffineExpr ofCast(const Node *n);
   mlir::AffineExpr ofProduct(const Node *n, mlir::AffineExpr a, mlir::AffineExpr b);
+  mlir::AffineExpr ofLowBits(const Node *n, mlir::AffineExpr a, int64_t bits);
   mlir::AffineExpr ofBits(const Node *n, mlir::AffineExpr a, mlir::AffineExpr b);
   mlir::AffineExpr ofChoice(const Node *n, mlir::AffineExpr a, mlir::AffineExpr b);
   mlir::AffineExpr ifItFits(const Node *n, mlir::AffineExpr e);

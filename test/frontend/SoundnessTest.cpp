@@ -27,12 +27,14 @@ public:
     if (depth == 0 || chance(25))
       return chance(70) ? i : pick({"0", "1", "N - 1", "M", "N // 2"});
     std::string a = subscript(indices, depth - 1);
-    switch (random() % 11) {
+    switch (random() % 13) {
     case 0: return "(" + a + " + " + subscript(indices, depth - 1) + ")";
     case 1: return "(" + a + " - " + subscript(indices, depth - 1) + ")";
     case 2: return "(" + a + " + 1)";
     case 9: return "min(" + a + ", " + pick({"N - 1", "M - 1", i}) + ")";
     case 10: return "max(" + a + " - 1, 0)";
+    case 11: return "(" + a + " ^ " + pick({"1", "2", "3"}) + ")";
+    case 12: return "(" + pick({"1", "4"}) + " | " + a + ")";
     case 3: return "(2 * " + a + ")";
     case 4: return "(" + a + " // 2)";
     case 5: return "(" + a + " % 2)";
@@ -47,7 +49,7 @@ public:
   std::string kernel() {
     std::string t = "def f(x: f32[" + size() + "], w: f32[" + size() + ", " + size() + "]) -> (y: f32[" + size() + "], z: f32[" + size() +
                     ", " + size() + "]) {\n";
-    for (const char *r : {"N % M == 0", "N <= M", "N >= 2", "M >= N + 1", "N % 4 == 0", "M == 2 * N"})
+    for (const char *r : {"N % M == 0", "N <= M", "N >= 2", "M >= N + 1", "N % 4 == 0", "M == 2 * N", "M % 2 == 0"})
       if (chance(15))
         t += "  require " + std::string(r) + "\n";
     auto body = [&](std::vector<std::string> in) {
@@ -131,6 +133,8 @@ int64_t evaluateIndex(Value v, const Values &point, const Values &symbols) {
       .Case([&](arith::MinSIOp) { return std::min(operand(0), operand(1)); })
       .Case([&](arith::MaxSIOp) { return std::max(operand(0), operand(1)); })
       .Case([&](arith::OrIOp) { return operand(0) | operand(1); })
+      .Case([&](arith::XOrIOp) { return operand(0) ^ operand(1); })
+      .Case([&](arith::IndexCastOp) { return operand(0); })
       .Case([&](arith::FloorDivSIOp op) {
         return evaluate(getAffineDimExpr(0, op.getContext()).floorDiv(getAffineSymbolExpr(0, op.getContext())), {{0, operand(0)}},
                         {{0, operand(1)}});
