@@ -149,6 +149,14 @@ def apply(name, x, t, r):
     return _loose(interval(min(a, b), max(a, b)), t, r, ULPS + 2 * scaled)
 
 
+def exp_of_sum(total, x, y, t, r):
+    """exp(x + y) in f32: a power of two whose exponent may be made of either part, off by half a unit in the larger one's last place."""
+    size = 0.0 if x is ANY or y is ANY else max(abs(e) for v in (x, y) for e in ends(v))
+    if total is ANY or is_nan(total) or not 0 < size < INF:
+        return apply("exp", total, t, r)
+    return apply("exp", widened(total, math.ldexp(size, -t.digits)), t, r)
+
+
 def apply_two(name, x, y, t, r):
     if type(x) is Interval or type(y) is Interval:
         if name == "pow" and type(y) is not Interval and x is not ANY and x.lo > 0:

@@ -304,6 +304,8 @@ def math_call(name, args):
         return Op(name, _copysign, args, t)
     if name in functions.TWO:
         return Op(name, lambda a, b: functions.apply_two(name, a, b, t, r), args, t)
+    if name == "exp" and t is F32 and isinstance(args[0], Op) and args[0].name in ("+", "-") and len(args[0].children) == 2:
+        return Op(name, lambda a, x, y: functions.exp_of_sum(a, x, y, t, r), [*args, *args[0].children], t)
     return Op(name, lambda a: functions.apply(name, a, t, r), args, t)
 
 

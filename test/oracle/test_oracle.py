@@ -108,6 +108,18 @@ class Recurrences(unittest.TestCase):
         self.assertEqual(self.expected([(0.5, 1.0), (0.3330078125, 0.10009765625)], "f16"), 0.43310546875)
 
 
+class Exponentials(unittest.TestCase):
+    def test_beside_what_is_taken_away(self):
+        """exp(s - m) may be off by half a unit in the last place of s, in proportion, and by little more."""
+        text, arguments = "def f(s: f32[N], m: f32[]) -> (y: f32[N]) { y[i] = exp(s[i] - m[]) }", {"s": ([3], [2000.0, 1999.0, -math.inf]), "m": ([], [2000.0])}
+        one, less, nothing = run(text, arguments, {})["y"].data
+        for value, exact in (one, 1.0), (less, math.exp(-1)):
+            off = 2000 * 2.0 ** -24 * exact
+            self.assertTrue(value.lo <= exact - off and exact + off <= value.hi, value)
+            self.assertLess(value.hi - value.lo, 2.2 * off)
+        self.assertEqual(nothing, 0)
+
+
 def compare(device, target, kinds, count, number, shrink, tally, record=None):
     """Draws `count` programs of each of `kinds` and compares; `number` is the seed. `record` is told of every program,
     with the failure or None; without it the first failure is raised."""
