@@ -12,6 +12,13 @@
 
 namespace kernelc::emulator {
 
+/// A comment behind code ends its line: what is put behind it would be part of it.
+static void dropComment(std::string &line) {
+  if (size_t comment = line.find(" // "); comment != std::string::npos)
+    line.resize(comment);
+  absl::StripTrailingAsciiWhitespace(&line);
+}
+
 std::vector<std::string> splitStatements(absl::string_view text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   bool inKernel = false;
@@ -21,10 +28,12 @@ std::vector<std::string> splitStatements(absl::string_view text) {
     if (!inKernel || line.empty() || line[0] == '#' || absl::StartsWith(line, "//"))
       continue;
     std::string &whole = lines[i];
-    if (size_t comment = whole.find("; // "); comment != std::string::npos) // (else what follows would be one)
-      whole.resize(comment + 1);
-    while (i + 1 < lines.size() && whole.find_last_of(";{}") != whole.size() - 1)
-      absl::StrAppend(&whole, absl::EndsWith(whole, "(") ? "" : " ", absl::StripAsciiWhitespace(std::exchange(lines[++i], "")));
+    dropComment(whole);
+    while (i + 1 < lines.size() && whole.find_last_of(";{}") != whole.size() - 1) {
+      std::string next = std::exchange(lines[++i], "");
+      dropComment(next);
+      absl::StrAppend(&whole, absl::EndsWith(whole, "(") ? "" : " ", absl::StripAsciiWhitespace(next));
+    }
   }
   return lines;
 }

@@ -82,8 +82,8 @@ public:
     std::vector<std::pair<int64_t, std::string>> order;
     for (const SizeRecipe &r : kernel_.sizes)
       if (!r.constant) {
-        auto it = widths.find(r.name);
-        order.push_back({it == widths.end() ? 0 : -it->second, r.name});
+        auto it = widths.widest.find(r.name);
+        order.push_back({it == widths.widest.end() ? 0 : -it->second, r.name});
       }
     std::sort(order.begin(), order.end());
     std::map<std::string, int64_t> chosen;
@@ -99,6 +99,21 @@ public:
     add(std::move(sizes));
   }
 
+  /// Of each size that is summed in rounds so many that a ring's slots are filled again, and few of all others: what frees a slot and
+  /// waits for it is asked for then alone.
+  void pickDeep(const TileWidths &widths) {
+    constexpr int64_t kFewOfOthers = 8, kMost = 40000;
+    floats_ = Floats::Mixed;
+    for (const auto &[name, depth] : widths.depths)
+      for (int64_t multiple : {1, 8, 32}) { // as guards ask; the first that they let through
+        std::vector<int64_t> sizes;
+        for (const SizeRecipe &r : kernel_.sizes)
+          sizes.push_back(r.constant ? *r.constant : r.name == name ? (depth + multiple - 1) / multiple * multiple : kFewOfOthers);
+        if (add(std::move(sizes), kMost))
+          break;
+      }
+  }
+
   /// Sizes of an odd number of vectors of any width, and such bits beyond the widest tile.
   void pickSpares(const TileWidths &widths, int count) {
     random_.seed(21);
@@ -112,8 +127,8 @@ public:
       const size_t wide = random_() % (2 * kernel_.sizes.size()); // half of the sets have none
       for (const SizeRecipe &r : kernel_.sizes) {
         int64_t n = (1 + 2 * int64_t(random_() % 6)) << random_() % 5;
-        auto width = widths.find(r.name);
-        if (sizes.size() == wide && width != widths.end())
+        auto width = widths.widest.find(r.name);
+        if (sizes.size() == wide && width != widths.widest.end())
           n += width->second;
         sizes.push_back(r.constant ? *r.constant : n);
       }
@@ -312,6 +327,7 @@ std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &
   // One part of a tile alone: what lies beyond it is another row.
   for (Floats floats : {Floats::Negative, Floats::Positive})
     picker.pickWide(widths, 24, 1, floats);
+  picker.pickDeep(widths);
   picker.pickBools();
   picker.pickSpares(widths, 24);
   return std::move(picker.picked);

@@ -15,8 +15,11 @@
 
 namespace kernelc {
 
-/// Per size, the widest tile of an index whose extent it is in.
-using TileWidths = std::map<std::string, int64_t>;
+/// How a launch walks the indices in whose extents a size is, by the size's name.
+struct TileWidths {
+  std::map<std::string, int64_t> widest; ///< the widest tile
+  std::map<std::string, int64_t> depths; ///< extents that are summed in rounds: for a round more than a ring has slots, and a point
+};
 
 /// Points that the launches go through with these sizes, those of whole tiles.
 using LaunchedPoints = std::function<double(const std::vector<int64_t> &sizes)>;
@@ -37,8 +40,9 @@ struct MutantArguments {
   bool spare = false; ///< of use only where it makes a condition false that holds on all others
 };
 
-/// Up to fifteen sets that the variant's guard and every requirement allow and that take at most `mostPoints`: some at random,
-/// some of several tiles, some of a tile and a bit of the next one. Behind them spare ones, small, of sizes that few powers of two divide.
+/// Up to twenty sets that the variant's guard and every requirement allow and that take at most `mostPoints`: some at random,
+/// some of several tiles, some of a tile and a bit of the next one, some of more rounds than a ring has slots. Behind them spare ones,
+/// small, of sizes that few powers of two divide.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
                                                                   const LaunchedPoints &points, double mostPoints,
                                                                   const std::map<size_t, SubscriptUse> &uses);

@@ -36,11 +36,20 @@ int64_t widestTile(const te::LaunchPlan &launch, int64_t cores) {
   return launch.unit == Unit::Wgmma ? 64 : launch.unit == Unit::Mma ? 32 : cores;
 }
 
+/// Raises to `n` what is known of the sizes in the extent of the launch's index `i`.
+void noteSizes(std::map<std::string, int64_t> &known, te::KernelOp kernel, const te::LaunchPlan &launch, unsigned i, int64_t n) {
+  for (auto [s, name] : llvm::enumerate(kernel.getSizes()))
+    if (launch.extents.getResult(i).isFunctionOfSymbol(unsigned(s))) {
+      int64_t &value = known[cast<StringAttr>(name).str()];
+      value = std::max(value, n);
+    }
+}
+
 /// The records of products with small tiles, on CUDA cores of `cores`, and rings of three slots: the same text but for its
 /// numbers, all of which small sizes reach. "" where the plan has none.
 std::string smallTiles(ModuleOp module, const VariantOptions &options, const std::string &kernel, int64_t cores, TileWidths &widths,
                        SmallVectorImpl<TiledSpace> &spaces) {
-  widths.clear();
+  widths = {};
   spaces.clear();
   JsonArray records;
   absl::StatusOr<PlannedKernel> planned = planKernel(module, kernel, options);
@@ -48,11 +57,7 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
     return "";
   for (const te::LaunchPlan &l : planned->plan.launches) {
     for (unsigned i = 0; i < l.tiles.size(); ++i)
-      for (unsigned s = 0; s < planned->kernel.getNumSizes(); ++s)
-        if (l.extents.getResult(i).isFunctionOfSymbol(s)) {
-          int64_t &width = widths[cast<StringAttr>(planned->kernel.getSizes()[s]).str()];
-          width = std::max(width, l.tiles[i]);
-        }
+      noteSizes(widths.widest, planned->kernel, l, i, l.tiles[i]);
     TiledSpace &space = spaces.emplace_back();
     for (AffineExpr e : l.extents.getResults())
       space.extents.push_back(sizeExprOf(e));
@@ -65,11 +70,12 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
         tiles.push_back({index, most});
         space.tiles[i] = most;
       }
-    records.push_back(JsonObject{{"kernel", kernel},
-                                 {"launch", l.name},
-                                 {"tiles", std::move(tiles)},
-                                 {"stages", std::min<int64_t>(l.stages, 3)},
-                                 {"warps", std::min<int64_t>(l.warps, 4)}});
+    const int64_t stages = std::min<int64_t>(l.stages, 3);
+    for (unsigned i = 0; i < l.tiles.size(); ++i)
+      if (!llvm::is_contained(l.grid, i))
+        noteSizes(widths.depths, planned->kernel, l, i, space.tiles[i] * (stages + 1) + 1);
+    records.push_back(JsonObject{
+        {"kernel", kernel}, {"launch", l.name}, {"tiles", std::move(tiles)}, {"stages", stages}, {"warps", std::min<int64_t>(l.warps, 4)}});
   }
   return records.empty() ? "" : *printJson(records);
 }

@@ -88,7 +88,8 @@ TEST(MutantArguments, ReachBothEndsOfWhatTheyIndex) {
   EXPECT_FALSE(uses[2].mustStayInside);
   EXPECT_TRUE(uses[3].mustStayInside);
   bool below = false, beyond = false, several = false;
-  auto picked = pickMutantArguments(kernel, Variant(), {{"M", 32}, {"R", 32}}, [](const std::vector<int64_t> &) { return 0.0; }, 1e6, uses);
+  auto picked =
+      pickMutantArguments(kernel, Variant(), {{{"M", 32}, {"R", 32}}, {}}, [](const std::vector<int64_t> &) { return 0.0; }, 1e6, uses);
   EXPECT_GE(picked.size(), 6u);
   for (const auto &a : picked) {
     int64_t extent = a->tensors[0].shape()[0];

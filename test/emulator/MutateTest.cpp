@@ -62,8 +62,8 @@ TEST(Mutate, EveryMutantOfATightKernelIsDetected) {
 
 // A comment behind a statement ends it: what follows is none.
 TEST(Mutate, CommentsBehindStatementsEndThem) {
-  MutationScore score =
-      measure(reverse("  const int slots = 2; // slots\n  __syncthreads(); // once more\n  const int last = slots - 1; // of them\n"));
+  MutationScore score = measure(reverse(
+      "  const int slots = 2; // slots\n  __syncthreads(); // once more\n  const int last = slots - 1, first =\n      0; // of them\n"));
   EXPECT_EQ(score.total, 5) << score.toString();
   EXPECT_EQ(score.redundant, 2) << score.toString(); // either barrier may go
   EXPECT_EQ(score.missed, 0) << score.toString();
