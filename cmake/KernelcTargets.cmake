@@ -64,7 +64,7 @@ function(_kernelc_layer_of out)
 endfunction()
 
 # kernelc_library(name SOURCES a.cpp ... [DEPS kernelc libs] [LINK other libs] [MLIR])
-# MLIR: the sources include MLIR headers (shares the precompiled header, no RTTI trouble).
+# MLIR: the sources include MLIR headers (shares a precompiled header, no RTTI trouble).
 function(kernelc_library name)
   cmake_parse_arguments(A "MLIR" "" "SOURCES;DEPS;LINK" ${ARGN})
   _kernelc_layer_of(layer)
@@ -84,22 +84,38 @@ function(kernelc_library name)
   endforeach()
 endfunction()
 
+# The dialects themselves share MlirPch.h, everything above them IrPch.h, too: that
+# parses the headers that TableGen made once instead of in each of 400 sources.
 function(_kernelc_use_pch name)
   if(NOT KERNELC_PCH)
     return()
   endif()
-  if(NOT TARGET KernelcMlirPch)
-    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/cmake/pch.cpp" CONTENT "// anchors the shared precompiled header\n")
-    add_library(KernelcMlirPch STATIC "${PROJECT_BINARY_DIR}/cmake/pch.cpp")
-    target_compile_options(KernelcMlirPch PRIVATE -fno-exceptions)
-    target_precompile_headers(KernelcMlirPch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/MlirPch.h")
+  _kernelc_layer_of(layer)
+  if(layer STREQUAL "ir")
+    set(header Mlir)
+  else()
+    set(header Ir)
   endif()
+  _kernelc_pch(Kernelc${header}Pch ${header}Pch.h)
   get_target_property(type ${name} TYPE)
   if(type STREQUAL "EXECUTABLE") # -fPIE would not match the header's -fPIC
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${name} PRIVATE -fPIC)
   endif()
-  target_precompile_headers(${name} REUSE_FROM KernelcMlirPch)
+  target_precompile_headers(${name} REUSE_FROM Kernelc${header}Pch)
+endfunction()
+
+function(_kernelc_pch name header)
+  if(TARGET ${name})
+    return()
+  endif()
+  file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/cmake/${name}.cpp" CONTENT "// anchors the precompiled header ${header}\n")
+  add_library(${name} STATIC "${PROJECT_BINARY_DIR}/cmake/${name}.cpp")
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/${header}")
+  if(header STREQUAL "IrPch.h")
+    add_dependencies(${name} TeTableGen TileTableGen CuTableGen)
+  endif()
 endfunction()
 
 # kernelc_dialect(Te): tablegen for TeDialect.td, TeOps.td (+ attributes, enums).
