@@ -2,7 +2,7 @@
 // From text to a checked result with no GPU: every kind of kernel, awkward sizes.
 #include "EndToEnd.h"
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -79,9 +79,9 @@ TEST(EndToEnd, LongTextsCompile) {
   for (const std::string &text : {"def f(x: f32[K]) -> (y: f32[]) { y[] = " + sumOf(400, "sum[k](x[k] * #)") + " }",
                                   "def f(x: f32[M, K]) -> (y: f32[M]) { y[i] = " + sumOf(400, "max[k, k % # == 0](x[i, k])") + " }",
                                   "def f(x: f32[K]) -> (y: f32[K]) { y[i] = " + sumOf(6000, "x[i]") + " }"}) {
-    auto start = std::chrono::steady_clock::now();
+    std::clock_t start = std::clock(); // processor time: a busy machine does not add to it
     EXPECT_NE(cudaTextOf({text, {{"K", 64}, {"M", 2}}}).find("__global__"), std::string::npos);
-    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0); // a second, on a busy machine
+    EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, 5.0); // about one: no pass may be of a higher order than the text
   }
 }
 
