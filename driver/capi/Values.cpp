@@ -113,7 +113,7 @@ absl::StatusOr<NewArgument> newArgumentOf(const Param &p, const LaunchValue &bou
     if (v.kind != KC_VALUE_TENSOR || !v.tensor)
       return fail("expected a tensor");
     if (!isAsBound(*t, *v.tensor, place))
-      return fail("has another type, shape, layout or device than the tensor that was bound");
+      return fail("has another type, shape, layout or device than the tensor that was bound; bind the call anew");
     return NewArgument{v.tensor->data ? static_cast<char *>(v.tensor->data) + v.tensor->byte_offset : nullptr};
   }
   if (v.kind != KC_VALUE_INT && v.kind != KC_VALUE_FLOAT && v.kind != KC_VALUE_UINT)

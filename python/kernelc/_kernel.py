@@ -351,6 +351,9 @@ class Kernel(_warm.Caller):
         same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind,
         such as Dask's (docs/python.md has one of Ray's tasks); the result then is its future, and the arguments are pickled."""
         from . import _tune
+        for option, seconds in (("budget", budget), ("patience", patience)):
+            if not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise TypeError(f"'{option}' is a positive number of seconds, not {seconds!r}")
         device, _ = self._options(named)
         work = self._source, self.name, args, named, device, budget, records and os.fspath(records), patience, timeout, progress
         return executor.submit(_tune.tune, *work) if executor is not None else _tune.tune(*work)

@@ -131,6 +131,7 @@ class Decorated(unittest.TestCase):
                 (TypeError, "'precision' is a policy's text", lambda: kernelc.compile(text, precision={"contract": "tf32"})),
                 (ValueError, r"json.load\(open\('s.json'\)\)", lambda: kernelc.compile(text, schedule="s.json")),
                 (TypeError, "@kernelc.kernel takes a function", lambda: kernelc.compile(len)),
+                (TypeError, "'budget' is a positive number of seconds, not 'fast'", lambda: scale.tune(2.0, x, budget="fast")),
                 (ValueError, r"kernelc.compile\(text\)", lambda: kernelc.load("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")),
                 (AttributeError, "did you mean 'kernel'", lambda: kernelc.jit),
                 (TypeError, r"numpy.asarray\(x, 'float32'\)", lambda: scale(2.0, [1, 2])),
