@@ -262,6 +262,8 @@ Node *Elaborator::elaborateName(const Expr *e, const Scope *scope) {
 void Elaborator::reportUnknownType(StringRef type, Loc loc) {
   std::string near = elementTypeMeant(type).str();
   if (near.empty())
+    near = elementTypeMeant(type.lower()).str();
+  if (near.empty())
     near = findNearest(
         type, {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i16", "i8", "i4", "u64", "u32", "u16", "u8", "u4", "bool"});
   auto d = diags.error(loc);
@@ -270,6 +272,10 @@ void Elaborator::reportUnknownType(StringRef type, Loc loc) {
     d << "; a tensor is an element type with a shape, as in 'f32[N]'";
   else if (StringRef(type).starts_with_insensitive("complex") || llvm::is_contained({"c32", "c64", "c128", "cfloat"}, type))
     d << "; there are no complex numbers: real and imaginary parts are two tensors";
+  else if (llvm::is_contained({"tf32", "bf16x3", "tf32x3"}, type))
+    d << "; it is how products may round their factors: write 'f32', and 'precision(contract = " << type << ")' in the kernel";
+  else if (StringRef hint = hintForType(type); !hint.empty())
+    d << "; " << hint;
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
 }
@@ -308,6 +314,10 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
     return nullptr;
   }
   d << "unknown name '" << e->text << "'";
+  if (inSubscript && !root->kernelLevel && near.empty()) {
+    d << "; indices of the caller are parameters of a function, as in 'fn f(x, " << e->text << ") { .. }'";
+    return nullptr;
+  }
   bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
   if (StringRef hint = hintForName(e->text); !hint.empty())
     d << "; " << hint;

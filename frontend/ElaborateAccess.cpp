@@ -112,12 +112,17 @@ Node *Elaborator::elaborateSubscript(const Expr *e, const Scope *scope, StringRe
 /// "i, j": an index for each dim, those of the left side that go over dims of the same sizes if there are such.
 std::string Elaborator::subscriptsFor(const Tensor &t) const {
   SmallVector<StringRef> names;
-  for (AffineExpr dim : t.dims)
+  for (AffineExpr dim : t.dims) {
+    if (dim == getAffineConstantExpr(1, dim.getContext())) {
+      names.push_back("0");
+      continue;
+    }
     for (auto [name, other] : llvm::zip(leftNames, leftDims))
       if (other == dim && !llvm::is_contained(names, name)) {
         names.push_back(name);
         break;
       }
+  }
   return names.size() == t.dims.size() ? llvm::join(names, ", ") : exampleIndices(t.dims.size());
 }
 

@@ -85,6 +85,12 @@ bool Elaborator::reportNoCall(const Expr *e) {
   return true;
 }
 
+/// Whether a definition of kernel `name` stands in `text`.
+static bool definesKernel(StringRef text, StringRef name) {
+  std::string head = ("def " + name + "(").str();
+  return text.starts_with(head) || text.contains("\n" + head);
+}
+
 void Elaborator::reportUnknownFunction(const Expr *e) {
   SmallVector<StringRef> known = {"sum", "prod",  "max",  "min",   "any",   "all",   "xor",   "argmax", "argmin", "mean",
                                   "exp", "exp2",  "log",  "sqrt",  "rsqrt", "tanh",  "erf",   "sin",    "cos",    "pow",
@@ -93,6 +99,10 @@ void Elaborator::reportUnknownFunction(const Expr *e) {
     known.push_back(f.getKey());
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
+  if (definesKernel(diags.file(0).text, e->text)) {
+    d << "'" << e->text << "' is a kernel, and no kernel calls another; what several compute is a function, as in 'fn twice(x) { 2 * x }'";
+    return;
+  }
   d << "unknown function '" << e->text << "'";
   StringRef reduction = reductionMeant(e->text);
   std::string file = standardFileOf(e->text);

@@ -119,7 +119,10 @@ Tensor *Elaborator::findTensor(const Expr *e, const Scope *scope) const {
 bool Elaborator::bindShape(const Definition *fn, const Param &p, const Expr *given, Scope &args, Scope &body) {
   Tensor *t = findTensor(given, &args);
   if (!t || t->kind == Tensor::Scalar) {
-    error(given->loc) << "parameter '" << p.name << "' of '" << fn->name << "' is a tensor; give the name of one, without subscripts";
+    auto d = error(given->loc);
+    d << "parameter '" << p.name << "' of '" << fn->name << "' is a tensor; give the name of one, without subscripts";
+    if (given->hasBracket)
+      d << "; for a row of one, let the function take an element and its index, as in 'fn total[j](e) { sum[j](e) }'";
     return false;
   }
   if (t->poisoned)
@@ -131,8 +134,10 @@ bool Elaborator::bindShape(const Definition *fn, const Param &p, const Expr *giv
   }
   auto text = [](ElementType e) { return StringRef(elementTypeName(e).data(), elementTypeName(e).size()); };
   if (*element != t->element || p.type.dims.size() != t->dims.size()) {
+    auto dims = [](size_t n) { return std::to_string(n) + (n == 1 ? " dim" : " dims"); };
     error(given->loc) << "parameter '" << p.name << "' of '" << fn->name << "' is a tensor of " << text(*element) << " with "
-                      << p.type.dims.size() << " dims; '" << t->name << "' is one of " << text(t->element) << " with " << t->dims.size();
+                      << dims(p.type.dims.size()) << "; '" << t->name << "' is one of " << text(t->element) << " with "
+                      << dims(t->dims.size()) << "; without a type '" << p.name << "' takes any";
     return false;
   }
   for (auto [dim, size] : llvm::zip(p.type.dims, t->dims)) {

@@ -112,11 +112,21 @@ bool Elaborator::parseView(View &view, const Scope *scope) {
     return false;
   }
   if (!areSameNames(view.from, view.to)) {
-    error(view.pattern->loc) << "each name of a pattern stands once on either side of '->'";
+    auto d = error(view.pattern->loc);
+    d << "each name of a pattern stands once on either side of '->'";
+    SmallVector<StringRef> from = namesOf(view.from), to = namesOf(view.to);
+    for (StringRef name : from)
+      if (llvm::count(from, name) > 1 || llvm::count(to, name) != 1) {
+        d << "; '" << name << "' stands " << llvm::count(from, name) << " times before it, and " << llvm::count(to, name) << " behind it";
+        return false;
+      }
+    d << "; '" << *llvm::find_if(to, [&](StringRef name) { return !llvm::is_contained(from, name); }) << "' stands behind it alone";
     return false;
   }
   if (view.from.size() != view.tensor->dims.size()) {
-    error(view.pattern->loc) << "'" << view.tensor->name << "' has " << describeRank(view.tensor->dims.size(), view.from.size());
+    size_t rank = view.tensor->dims.size(), named = view.from.size();
+    error(view.pattern->loc) << "'" << view.tensor->name << "' has " << rank << (rank == 1 ? " dim" : " dims") << ", and the pattern has "
+                             << named << " before '->'; each stands there, or several names of one in parentheses";
     return false;
   }
   return !view.tensor->poisoned;

@@ -88,7 +88,24 @@ StringRef hintForStatement(StringRef word) {
       .Cases({"__shared__", "shared", "register"},
              "where a tensor is kept is kernelc's choice; an intermediate one is defined by 'let', as in 'let t[i] = ..'")
       .Case("assume", "what must hold of the sizes stands in 'require'")
+      .Case("schedule", "a schedule stands behind its kernel, as in 'schedule linear { launch y { stages: 4 } }'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
+      .Default("");
+}
+
+StringRef hintForType(StringRef name) {
+  return llvm::StringSwitch<StringRef>(name)
+      .CasesLower({"f4", "fp4", "f4e2m1", "float4_e2m1", "e2m1", "nf4", "mxfp4", "nvfp4"},
+                  "of 4 bits there are i4 and u4, by which a table of 16 values is read, as in 'table[x[i]]' of a u4")
+      .CasesLower({"f6", "fp6", "f6e2m3", "f6e3m2"}, "of floats there are f64, f32, f16, bf16, f8e4m3 and f8e5m2")
+      .CasesLower({"str", "string", "char", "object"}, "tensors hold numbers; the bytes of a text are u8")
+      .Default("");
+}
+
+StringRef hintOutsideBody(StringRef word) {
+  return llvm::StringSwitch<StringRef>(word)
+      .Cases({"require", "assert", "precision", "tolerance"}, "it stands in the body of a kernel, between '{' and '}'")
+      .Cases({"let", "const", "var"}, "a number for all kernels of a file is a function, as in 'fn eps() { 1e-5 }', which 'eps()' calls")
       .Default("");
 }
 

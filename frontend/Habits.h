@@ -20,6 +20,10 @@ llvm::StringRef definitionMeant(llvm::StringRef word);
 llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);
 /// The element type that another language calls `name` ("float"); empty for none.
 llvm::StringRef elementTypeMeant(llvm::StringRef name);
+/// Why there is no element type of that name, which others have ("fp4"), as the end of a sentence; empty for others.
+llvm::StringRef hintForType(llvm::StringRef name);
+/// What to write for a word that belongs into the body of a kernel and stands outside of one ("require"); empty for others.
+llvm::StringRef hintOutsideBody(llvm::StringRef word);
 /// Whether another language calls tensors so ("Tensor", "pointer").
 bool isTensorWord(llvm::StringRef word);
 /// Whether another language marks what a function writes so ("out").

@@ -55,7 +55,7 @@ bool Importer::collect(const Ast &ast, Origin origin) {
     case Definition::Fn:
       if (auto it = imported.find(d.name); it != imported.end()) {
         auto e = diags.error(d.nameLoc);
-        e << "'" << d.name << "' is defined by what is imported as well";
+        e << "'" << d.name << "' is defined by '" << diags.file(it->second.file).name << "' as well, which is imported; rename one of them";
         diags.note(e, it->second) << "it is defined here";
         continue;
       }
@@ -68,8 +68,13 @@ bool Importer::collect(const Ast &ast, Origin origin) {
     }
     if (findElementType(absl::string_view(d.name.data(), d.name.size())))
       diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";
-    if (origin == Origin::Own && !userNames.try_emplace(d.name, &d).second)
-      diags.error(d.nameLoc) << "'" << d.name << "' is defined twice in this file";
+    if (origin != Origin::Own)
+      continue;
+    if (auto [known, isNew] = userNames.try_emplace(d.name, &d); !isNew) {
+      auto e = diags.error(d.nameLoc);
+      e << "'" << d.name << "' is defined twice in this file; rename one of them";
+      diags.note(e, known->second->nameLoc) << "it is defined here";
+    }
   }
   return diags.numErrors() == 0;
 }

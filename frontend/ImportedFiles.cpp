@@ -111,7 +111,10 @@ void ImportedFiles::loadOne(const Definition &import, StringRef folder) {
   state[*file] = false;
   std::optional<std::string> text = read(*file, why);
   if (!text) {
-    diags.error(import.nameLoc) << "cannot import '" << name << "': " << why;
+    auto d = diags.error(import.nameLoc);
+    d << "cannot import '" << name << "': " << why;
+    if (std::string ignored; path::extension(name).empty() && read(*file + ".kc", ignored))
+      d << "; write 'import \"" << name << ".kc\"'";
     state[*file] = true;
     return;
   }

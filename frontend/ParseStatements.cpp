@@ -91,6 +91,15 @@ void Parser::parseBody(Definition &d, bool allowValue) {
   size_t brace = pos - 1;
   bool complete = true;
   while (!at(Tok::RBrace)) {
+    bool isKernel = at(Tok::KwDef) && tokens[findAhead({Tok::Arrow, Tok::LBrace})].kind == Tok::Arrow; // a '}' is missing before it
+    if (at(Tok::KwDef) && diags.location(peek().loc).getColumn() > 1 && !isKernel && !tooDeep) {
+      diags.error(peek().loc) << "definitions do not nest; what a kernel calls is a function before it, as in 'fn "
+                              << (peek(1).kind == Tok::Name ? peek(1).text : "f") << "(x) { .. }'";
+      take();
+      skipToStatement();
+      complete = false;
+      continue;
+    }
     if (at(Tok::Eof) || at(Tok::KwDef)) {
       if (tooDeep)
         return;
@@ -106,7 +115,11 @@ void Parser::parseBody(Definition &d, bool allowValue) {
     Statement s;
     s.loc = peek().loc;
     bool ok;
-    if (allowValue && !atStatement() && !atWord("return")) {
+    if (allowValue && at(Tok::Name) && atAssignment()) {
+      diags.error(peek().loc)
+          << "a function assigns nothing; its value is the expression at its end, and what comes before stands in 'let'";
+      ok = false;
+    } else if (allowValue && !atStatement() && !atWord("return")) {
       d.value = parseExpr();
       ok = d.value != nullptr;
       if (ok && !at(Tok::RBrace))
@@ -201,6 +214,10 @@ void Parser::reportCall() {
     size_t close = findAhead({Tok::RParen});
     bool isShown = tokens[close].kind == Tok::RParen && close > pos + 2;
     d << "subscripts stand in square brackets; write '" << word << "[" << (isShown ? textOf(pos + 2, close) : "i") << "]'";
+    return;
+  }
+  if (word == "view") {
+    d << "a view is only read; to write '" << exampleOfOutput() << "' compute the output's subscripts";
     return;
   }
   d << "a call is no statement";

@@ -127,7 +127,9 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     bool isStep = isStepWord; // k in 0:n:2
     for (size_t i = pos; i-- > open;)
       isStep |= tokens[i].kind == Tok::KwIn;
-    if (isStep)
+    if (isStep && peek(1).kind == Tok::Minus) // k in n:0:-1
+      d << "; ranges have no step, and a reduction goes over its range in no order that shows: write the lower end first, as in 'k in i:n'";
+    else if (isStep)
       d << "; ranges have no step: take every other element by its subscript, as in 'x[2 * k]'";
     else
       d << "; there are no slices: an index runs over its dim, as in 'x[i, j]'";
@@ -202,6 +204,11 @@ bool Parser::failDefinition(Definition &d) {
   std::string expected = "'def', 'fn', 'reducer', 'schedule' or 'import'";
   if (at(Tok::Unknown) && peek().text == "@" && peek(1).kind == Tok::Name) {
     diags.error(peek().loc) << "there are no decorators; a kernel begins with 'def'";
+    return false;
+  }
+  if (StringRef hint = hintOutsideBody(peek().text); !hint.empty() && !tooDeep) {
+    diags.error(peek().loc) << "expected " << expected << ", found " << describe(peek()) << "; " << hint;
+    take();
     return false;
   }
   std::string near = definitionMeant(peek().text).str();
@@ -284,6 +291,11 @@ bool Parser::parseFnResult(Definition &d) {
   out.loc = peek().loc;
   if (!parseType(out.type, out))
     return false;
+  if (out.type.isTensor) {
+    diags.error(out.type.loc) << "a function gives one value, not a tensor; write '-> " << out.type.name
+                              << "', and let the indices of that value be parameters, as in 'fn f(x, i)'";
+    return false;
+  }
   d.outputs.push_back(out);
   return parseFnBody(d);
 }
@@ -339,6 +351,14 @@ bool Parser::parseReducer(Definition &d) {
   if (!e)
     return false;
   d.identity.push_back(e);
+  if (at(Tok::Comma) && !tooDeep) { // identity -inf, -1
+    size_t end = findAhead({Tok::LBrace});
+    bool isShown = tokens[end].kind == Tok::LBrace;
+    Loc loc = e->whole();
+    diags.error(peek().loc) << "the fields of a tuple stand in parentheses; write 'identity ("
+                            << diags.file(loc.file).text.slice(loc.begin, isShown ? tokens[end].loc.offset : endOfLast()).rtrim() << ")'";
+    return false;
+  }
   if (!expect(Tok::LBrace, "before the reducer's body", Role::BlockOpen))
     return false;
   parseBody(d, true);
@@ -357,6 +377,18 @@ bool Parser::parseImport(Definition &d) {
     return fail("the file's name in quotes after 'import'");
   d.nameLoc = peek().loc;
   d.name = take().text;
+  if (atWord("as") && !startsLine(pos)) {
+    diags.error(peek().loc) << "what a file defines goes by its own names; leave '"
+                            << textOf(pos, pos + (peek(1).kind == Tok::Name ? 2 : 1)) << "' out";
+    return false;
+  }
+  if (at(Tok::Comma)) {
+    auto e = diags.error(peek().loc);
+    e << "an 'import' takes one file";
+    if (peek(1).kind == Tok::String)
+      e << "; write 'import " << d.name << "' and 'import " << peek(1).text << "'";
+    return false;
+  }
   return true;
 }
 

@@ -35,6 +35,10 @@ bool Parser::parseSchedule(Definition &d) {
     if (!parseName(d.target, d.targetLoc, "an architecture after 'for', such as sm_90a"))
       return false;
   }
+  if (at(Tok::Comma) && !d.target.empty()) {
+    diags.error(peek().loc) << "a schedule is for one architecture, or without 'for' for all; write a schedule for each";
+    return false;
+  }
   if (atWord("when")) {
     diags.error(peek().loc) << "a schedule has no 'when' yet: it is for all sizes; one for some sizes goes into a file for '--schedule'";
     return false;
@@ -81,7 +85,7 @@ bool Parser::parseScheduleEntry(Definition &d, StringRef launch) {
     diags.error(peek().loc) << "the word 'launch' stands before a launch's name; write 'launch " << peek().text << " {'";
     return false;
   }
-  if ((atWord("tile") || atWord("tiles")) && peek(1).kind == Tok::Colon) {
+  if ((atWord("tile") || atWord("tiles")) && (peek(1).kind == Tok::Colon || peek(1).kind == Tok::LSquare || peek(1).kind == Tok::LParen)) {
     diags.error(peek().loc) << "a tile is of an index; write 'tile i: " << (peek(2).kind == Tok::Integer ? peek(2).text : "128") << "'";
     return false;
   }

@@ -84,8 +84,8 @@ absl::StatusOr<BoundLaunch> LoadedKernel::bind(absl::Span<const LaunchValue> val
 
   int64_t workspace = variant.workspaceBytes.evaluate(args->env());
   if (workspace < 0)
-    return absl::InternalError(
-        absl::StrCat(locPrefix(kernel_.loc), "kernel '", kernel_.name, "': a workspace of ", workspace, " bytes makes no sense"));
+    return absl::InternalError(absl::StrCat(locPrefix(kernel_.loc), "kernel '", kernel_.name, "': the size of its workspace comes to ",
+                                            workspace, " bytes; it cannot be negative"));
   bound.workspaceBytes_ = size_t(workspace);
   for (size_t i = 0; i < variant.launches.size(); ++i) {
     absl::StatusOr<PackedLaunch> packed = PackedLaunch::pack(kernel_, variant.launches[i], bound.variant_->entry(i), *args, device_);

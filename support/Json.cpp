@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -149,6 +150,10 @@ private:
       return "expected a value; JSON has no comments";
     if (peek() == '\'')
       return "expected a value; JSON has double quotes, as in \"text\"";
+    if (absl::StartsWith(text_.substr(pos_), "True") || absl::StartsWith(text_.substr(pos_), "False"))
+      return "expected a value; JSON has true and false";
+    if (absl::StartsWith(text_.substr(pos_), "None"))
+      return "expected a value; JSON has null";
     if (absl::ascii_isalpha(peek()))
       return "expected a value; words stand in double quotes, as in \"text\"";
     return "expected a value";

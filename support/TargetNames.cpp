@@ -72,6 +72,8 @@ static std::string describeAge(absl::string_view name) {
 }
 
 std::string describeUnknownTarget(absl::string_view name) {
+  if (absl::StrContains(name, ','))
+    return absl::StrCat("one architecture at a time, not '", name, "'; known are ", absl::StrJoin(namesOfTargets(), ", "));
   if (std::string age = describeAge(name); !age.empty())
     return absl::StrCat("unknown architecture '", name, "'", age, "; known are ", absl::StrJoin(namesOfTargets(), ", "));
   std::string suggested = suggestTarget(name);

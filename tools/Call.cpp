@@ -59,8 +59,10 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
   if (!source.ok())
     return source.status();
   SessionOptions session;
-  if (!o.seed.empty() && (o.device != "emulator" || !absl::SimpleAtoi(o.seed, &session.emulatorSeed) || !session.emulatorSeed))
-    return absl::InvalidArgumentError("--seed is a positive number, and belongs to --device emulator");
+  if (!o.seed.empty() && (!absl::SimpleAtoi(o.seed, &session.emulatorSeed) || !session.emulatorSeed))
+    return absl::InvalidArgumentError(absl::StrCat("--seed takes a positive whole number, not '", o.seed, "'"));
+  if (!o.seed.empty() && o.device != "emulator")
+    return absl::InvalidArgumentError("--seed belongs to --device emulator");
   session.diskCache = o.diskCache;
   session.tuned = o.tuned;
   session.compile = CompilePolicy::Block; // what is timed or checked is the full code

@@ -452,6 +452,10 @@ int compileCommand(const std::vector<std::string> &args) {
     s.kind = "cuda";
   if (std::find(kKinds.begin(), kKinds.end(), s.kind) == kKinds.end()) {
     std::string near = findNearest(s.kind, kKinds);
+    if (s.kind == "sass" || s.kind == "asm")
+      return options.usageError("unknown kind '" + s.kind + "'; 'nvdisasm FILE' shows the instructions of '--emit cubin -o FILE'");
+    if (s.kind.find(',') != std::string::npos)
+      return options.usageError("one kind at a time, not '" + s.kind + "'; --dump-phases-to DIR writes every form");
     return options.usageError("unknown kind '" + s.kind + "'; " +
                               (near.empty() ? "kinds are " + absl::StrJoin(kKinds, ", ") : "did you mean '" + near + "'?"));
   }

@@ -78,6 +78,9 @@ std::string Options::nearest(const std::string &name) const {
 std::string Options::hintFor(const std::string &name, const std::string &arg) const {
   if (std::string near = nearest(name); !near.empty())
     return "; did you mean '" + near + "'?";
+  if (name == "--rtol" || name == "--atol" || name == "--eps")
+    return "; how far a result may be off follows from the program, and its policy from '--tolerance rel=2e-3' or '--precision "
+           "contract=tf32'";
   if (name.size() == 3 && name.starts_with("-O"))
     return "; there are no levels of optimisation: leave it out";
   size_t equals = arg.find('=');

@@ -27,13 +27,13 @@ echo "A softmax over 0, 1, .. 7:"
 say "$kernelc" run examples/softmax.kc x=iota --set M=1 --set N=8 --device cpu
 say "$kernelc" check examples/softmax.kc --device cpu --set M=1000 --set N=1000
 say "$kernelc" check examples/linear.kc --device cpu --set M=256 --set N=192 --set K=320
+echo
+echo "Made:"
+printf '  %-34s%s\n' "build/$preset/tools/kernelc" "the program" \
+  "build/$preset/lib/libkernelc.so" "the library of the C interface and the Python package" \
+  build/demo/softmax.cu "CUDA C of examples/softmax.kc for sm_90a, $(wc -l <build/demo/softmax.cu) lines" \
+  build/demo/linear.cu "CUDA C of examples/linear.kc for sm_90a, $(wc -l <build/demo/linear.cu) lines"
 cat <<END
-
-Made:
-  build/$preset/tools/kernelc       the program
-  build/$preset/lib/libkernelc.so   the library of the C interface and the Python package
-  build/demo/softmax.cu             CUDA C of examples/softmax.kc for sm_90a, $(wc -l <build/demo/softmax.cu) lines
-  build/demo/linear.cu              CUDA C of examples/linear.kc for sm_90a, $(wc -l <build/demo/linear.cu) lines
 
 Type next:
   export PATH=\$PWD/build/$preset/tools:\$PATH

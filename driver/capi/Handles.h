@@ -49,7 +49,7 @@ template <typename T> absl::StatusOr<T> readOptions(const T *given) {
   if (!given)
     return options;
   if (given->size < sizeof(size_t) || given->size > 4096)
-    return absl::InvalidArgumentError("the options' size field is not set");
+    return absl::InvalidArgumentError("the options' size field is not set: it is the sizeof of their struct");
   std::memcpy(&options, given, std::min(given->size, sizeof(T)));
   return options;
 }

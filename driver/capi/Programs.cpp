@@ -102,7 +102,7 @@ kc_code kc_program_kernel(const kc_program *program, size_t index, kc_kernel **k
   if (!program || !kernel)
     return finish(missing(program ? "the result" : "the program"));
   if (index >= program->kernels.size())
-    return finish(absl::OutOfRangeError("there is no such kernel"));
+    return finish(absl::OutOfRangeError(absl::StrCat("there is no kernel ", index, "; the program has ", program->kernels.size())));
   *kernel = new kc_kernel{program->kernels[index]};
   return finish(absl::OkStatus());
 }
@@ -115,7 +115,9 @@ kc_code kc_kernel_param(const kc_kernel *kernel, size_t index, kc_param *param) 
     return finish(missing(kernel ? "the result" : "the kernel"));
   const Kernel &k = kernel->kernel->visible();
   if (index >= k.params.size())
-    return finish(absl::OutOfRangeError("there is no such parameter"));
+    return finish(absl::OutOfRangeError(absl::StrCat("there is no parameter ", index, "; kernel '", k.name, "' has ", k.params.size())));
+  if (param->size < sizeof(size_t))
+    return finish(absl::InvalidArgumentError("the parameter's size field is not set: it is the sizeof of its struct"));
   const Param &p = k.params[index];
   kc_param full{};
   full.name = p.name.c_str();

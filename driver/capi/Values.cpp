@@ -66,7 +66,8 @@ absl::StatusOr<DeviceTensor> tensorOf(const Param &p, const kc_tensor &t, kc_dev
   if (isRaw(t.dtype, p.type))
     type = p.type;
   if (!type)
-    return fail("has an element type that kernelc does not know (DLPack code ", int(t.dtype.code), ", ", int(t.dtype.bits), " bits)");
+    return fail("has an element type that kernelc does not know (DLPack code ", int(t.dtype.code), ", ", int(t.dtype.bits), " bits",
+                t.dtype.lanes == 1 ? ")" : absl::StrCat(", ", int(t.dtype.lanes), " lanes; it has to be 1)"));
   DeviceTensor out;
   out.data = t.data ? static_cast<char *>(t.data) + t.byte_offset : nullptr;
   out.type = *type;
@@ -112,7 +113,7 @@ absl::StatusOr<NewArgument> newArgumentOf(const Param &p, const LaunchValue &bou
     if (v.kind != KC_VALUE_TENSOR || !v.tensor)
       return fail("expected a tensor");
     if (!isAsBound(*t, *v.tensor, place))
-      return fail("has another type, shape, layout or device than the tensor that was bound");
+      return fail("has another type, shape, layout or device than the tensor that was bound; bind the call anew");
     return NewArgument{v.tensor->data ? static_cast<char *>(v.tensor->data) + v.tensor->byte_offset : nullptr};
   }
   if (v.kind != KC_VALUE_INT && v.kind != KC_VALUE_FLOAT && v.kind != KC_VALUE_UINT)
@@ -122,7 +123,9 @@ absl::StatusOr<NewArgument> newArgumentOf(const Param &p, const LaunchValue &bou
 }
 
 static absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, kc_device device, const kc_value *values, size_t count) {
-  if (count != kernel.params.size() || (count && !values))
+  if (count && !values)
+    return missing("the array of values");
+  if (count != kernel.params.size())
     return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.name, "' takes ", kernel.params.size(), " arguments, got ", count));
   std::vector<LaunchValue> out;
   for (size_t i = 0; i < count; ++i) {
@@ -139,7 +142,11 @@ static absl::StatusOr<std::vector<LaunchValue>> valuesOf(const Kernel &kernel, k
         return s.status();
       out.push_back(*s);
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "' has no value"));
+      return absl::InvalidArgumentError(absl::StrCat("parameter '", p.name, "' ",
+                                                     v.kind == KC_VALUE_NONE ? "has no value"
+                                                     : v.kind == KC_VALUE_TENSOR
+                                                         ? "has a tensor that is null"
+                                                         : absl::StrCat("has a value of kind ", v.kind, ", and there is none")));
     }
   }
   return out;

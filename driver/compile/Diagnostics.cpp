@@ -119,9 +119,13 @@ std::string DiagnosticLog::renderInProgram(Location loc, DiagnosticSeverity seve
   if (at)
     out = absl::StrCat(at.getFilename().str(), ":", at.getLine(), ":", at.getColumn(), ": ");
   absl::StrAppend(&out, severityName(severity), ": ", shortenNames(message));
-  if (!at || absl::string_view(at.getFilename().data(), at.getFilename().size()) != fileName_ || at.getLine() == 0)
+  if (!at || at.getLine() == 0)
     return out;
-  absl::string_view line = lineOf(text_, at.getLine());
+  std::optional<std::string> imported;
+  std::string file = at.getFilename().str(), why;
+  if (file != fileName_ && !(readImport_ && (imported = readImport_(file, why))))
+    return out;
+  absl::string_view line = lineOf(imported ? *imported : text_, at.getLine());
   return line.empty() ? out : out + quote(line, std::max(1u, at.getColumn()), place.underlined);
 }
 

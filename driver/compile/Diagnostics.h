@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "driver/compile/ImportReader.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace kernelc {
@@ -27,6 +28,8 @@ public:
     schedule_ = text;
     scheduleName_ = fileName;
   }
+  /// Files that the program imports are read anew by `reader` (null: none), where a line of one is quoted.
+  void setImports(ImportReader reader) { readImport_ = std::move(reader); }
 
   bool hasErrors() const { return !errors_.empty(); }
   /// Rendered: "file:line:column: error: ..", the line with a caret and what is underlined, notes. In the order of the text.
@@ -42,6 +45,7 @@ public:
 private:
   std::string render(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
   absl::string_view text_, fileName_, schedule_, scheduleName_;
+  ImportReader readImport_;
   std::string renderInProgram(mlir::Location loc, mlir::DiagnosticSeverity severity, const std::string &message) const;
   void addError(mlir::Location loc, std::string text);
   std::vector<std::string> errors_, warnings_, remarks_;

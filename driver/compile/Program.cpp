@@ -55,6 +55,7 @@ absl::Status Program::import(std::vector<std::string> *warnings) {
     context_->printOpOnDiagnostic(false); // users read their own text, not ours
   }
   DiagnosticLog log(*context_, text_, options_.fileName);
+  log.setImports(readImport_);
   if (absl::EndsWith(options_.fileName, ".mlir")) {
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text_, mlir::ParserConfig(context_.get()), options_.fileName);
   } else {

@@ -18,6 +18,8 @@ absl::StatusOr<Place> parsePlace(absl::string_view text) {
   int ordinal = 0;
   if (absl::StartsWith(text, "cuda:") && absl::SimpleAtoi(text.substr(5), &ordinal) && ordinal >= 0)
     return Place{Place::Cuda, ordinal};
+  if (absl::SimpleAtoi(text, &ordinal) && ordinal >= 0)
+    return absl::InvalidArgumentError(absl::StrCat("unknown device '", text, "'; did you mean 'cuda:", ordinal, "'?"));
   std::string near = text == "gpu" || text == "GPU" || text == "nvidia" ? "cuda" : findNearest(text, {"auto", "cpu", "emulator", "cuda"});
   return absl::InvalidArgumentError(absl::StrCat("unknown device '", text, "'; ",
                                                  near.empty() ? "devices" : absl::StrCat("did you mean '", near, "'? Devices"),

@@ -178,7 +178,7 @@ LogicalResult ScanOp::verifyRegions() {
   for (auto [in, out, carry, total] : llvm::zip_equal(getInputs(), getOuts(), getCarries(), getTotals())) {
     auto input = cast<RankedTensorType>(in.getType());
     if (dim < 0 || dim >= input.getRank()) // [C1]
-      return emitOpError() << "[C1] scans along dim " << dim << " of " << input.getRank();
+      return emitOpError() << "[C1] scans along dim " << dim << ", and its input has " << input.getRank() << " dims";
     SmallVector<int64_t> edge(input.getShape());
     edge[dim] = 1;
     if (out.getType() != input || input.getShape() != cast<RankedTensorType>(getInput().getType()).getShape()) // [C1]

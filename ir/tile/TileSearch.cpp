@@ -37,7 +37,7 @@ template <typename Op> static LogicalResult verifyMask(Op op, size_t rank) {
   if (op.getOffsets().size() != rank)
     return op.emitOpError() << "has " << op.getOffsets().size() << " offsets and a box of " << rank << " indices";
   if (auto type = cast<RankedTensorType>(op.getAll().getType()); !isOneI1(type)) // [C2]
-    return op.emitOpError() << "says by one i1 whether all points count, not by " << type;
+    return op.emitOpError() << "gives one i1, whether all points count, and not " << type;
   return verifyCondition(op, op.getCondition(), rank, "one number per index"); // [C1]
 }
 LogicalResult MaskOp::verifyRegions() { return verifyMask(*this, size_t(getValue().getType().getRank())); }

@@ -158,8 +158,13 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
       } else if (auto *n = llvm::find_if(kScheduleNumbers, [&](const ScheduleNumber &x) { return x.key == key; });
                  n != std::end(kScheduleNumbers)) {
         auto value = dyn_cast<IntegerAttr>(entry.getValue());
-        if (!value || value.getInt() < n->least || value.getInt() > n->most)
-          return wrong("a whole number from " + Twine(n->least) + " to " + Twine(n->most));
+        if (!value || value.getInt() < n->least || value.getInt() > n->most) {
+          std::string numbers = ("a whole number from " + Twine(n->least) + " to " + Twine(n->most)).str();
+          auto quoted = dyn_cast<StringAttr>(entry.getValue());
+          int64_t given = 0;
+          bool isNumber = quoted && !quoted.getValue().getAsInteger(10, given);
+          return wrong(isNumber ? numbers + ", without quotes" : numbers);
+        }
         l.*n->field = value.getInt();
       } else {
         return reportUnknownKey(kernel, l.name, key);

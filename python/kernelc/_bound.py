@@ -57,8 +57,10 @@ class Bound(_warm.Bound):
         self._take(call)
         return self.outputs
 
-    def _launch_slow(self, stream=None):
+    def _launch_slow(self, stream=None, *others, **named):
         """A launch that is not the extension's (_warm.py): under a stream of the caller's, or beside several frameworks' streams."""
+        if others or named:
+            raise TypeError("launch() takes a stream and no arguments of the kernel; replace(..) gives a bound call others")
         self._call.check_memory()
         streams = self._call.streams
         launch, alone = streams.choose(stream), self._alone and stream is None

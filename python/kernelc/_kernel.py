@@ -44,9 +44,14 @@ class Session:
         constants = {**(constants or {}), **named_constants}
         if not isinstance(text, str):
             raise TypeError(f"the text must be a str, got {type(text).__name__}" +
-                            ("; kernelc.load(path) reads a file" if isinstance(text, os.PathLike) else ""))
+                            ("; kernelc.load(path) reads a file" if isinstance(text, os.PathLike) else
+                             "; @kernelc.kernel takes a function" if callable(text) else ""))
         if text.endswith(".kc") and "\n" not in text and "{" not in text:
             raise ValueError(f"'{text}' is the name of a file; kernelc.load('{text}') reads it")
+        if precision is not None and not isinstance(precision, str):
+            raise TypeError(f"'precision' is a policy's text, as in 'contract=tf32', not {type(precision).__name__}")
+        if isinstance(schedule, str) and schedule.endswith(".json") and "[" not in schedule:
+            raise ValueError(f"'{schedule}' is the name of a file; 'schedule' takes its records, as in json.load(open('{schedule}'))")
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
         kinds = {name: lib.NamedFloat if isinstance(value, float) else lib.NamedUnsigned if value >= 2**63 else lib.Named
@@ -346,6 +351,9 @@ class Kernel(_warm.Caller):
         same call goes on from. `progress`: a bar on a terminal and in a notebook. `executor`: any of concurrent.futures' kind,
         such as Dask's (docs/python.md has one of Ray's tasks); the result then is its future, and the arguments are pickled."""
         from . import _tune
+        for option, seconds in (("budget", budget), ("patience", patience)):
+            if not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise TypeError(f"'{option}' is a positive number of seconds, not {seconds!r}")
         device, _ = self._options(named)
         work = self._source, self.name, args, named, device, budget, records and os.fspath(records), patience, timeout, progress
         return executor.submit(_tune.tune, *work) if executor is not None else _tune.tune(*work)

@@ -92,6 +92,8 @@ class _Writer:
         for word in ("inout", "const"):
             if text.startswith(word + "[") and text.endswith("]"):
                 prefix, text = word + " ", text[len(word) + 1:-1]
+        if default and prefix != "const ":
+            self.refuse(default, f"only constants have defaults; write {p.arg}: const[{text}] = {ast.unparse(default)}")
         return f"{prefix}{p.arg}: {text}" + (f" = {ast.unparse(default)}" if default else "")
 
     @staticmethod
@@ -122,7 +124,10 @@ class _Writer:
         elif isinstance(s, ast.Assign) and len(s.targets) == 1:
             self.assign(s, s.targets[0], line, column)
         else:
-            self.refuse(s, _STATEMENTS.get(type(s), "") + "a kernel has assignments, assert, and 'with where(..):'")
+            why = _STATEMENTS.get(type(s), "") + "a kernel has assignments, assert, and 'with where(..):'"
+            if not self.is_kernel:
+                why = "a function has assignments and at its end one 'return'; a choice is part of an expression, 'a if c else b'"
+            self.refuse(s, why)
         if where:
             self.put(self.line, self.column + 1, "where " + ", ".join(where))
 

@@ -56,6 +56,19 @@ int main(void) {
   }
   /* Misuse is an error, never a crash. */
   CHECK(kc_call(NULL, cpu, values, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  CHECK(kc_call(kernel, cpu, NULL, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+  CHECK(strstr(kc_last_error(), "the array of values is null") != NULL);
+  {
+    kc_value odd[3] = {{7, NULL, 0, 2.0}, {KC_VALUE_TENSOR, NULL, 0, 0}, values[2]};
+    CHECK(kc_call(kernel, cpu, odd, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "'a' has a value of kind 7") != NULL);
+    odd[0] = values[0];
+    CHECK(kc_call(kernel, cpu, odd, 3, NULL, 0, NULL) == KC_INVALID_ARGUMENT);
+    CHECK(strstr(kc_last_error(), "'x' has a tensor that is null") != NULL);
+    kc_param unsized = {0};
+    CHECK(kc_kernel_param(kernel, 0, &unsized) == KC_INVALID_ARGUMENT);
+    CHECK(kc_kernel_param(kernel, 3, &param) == KC_OUT_OF_RANGE && strstr(kc_last_error(), "'scale' has 3") != NULL);
+  }
   CHECK(kc_compile(session, "def", 3, NULL, &program) == KC_INVALID_ARGUMENT);
   CHECK(strlen(kc_last_error()) > 0);
   {

@@ -102,10 +102,36 @@ class Decorated(unittest.TestCase):
             def g(x: f32[N], *, y: f32[()]):
                 y[()] = sum[k in range(N)](x[k])
 
+        def defaulted():
+            @kernelc.kernel
+            def g(x: f32[N], a: f32 = 1.0, *, y: f32[N]):
+                y[i] = a * x[i]
+
+        def choosing():
+            @kernelc.fn
+            def positive(e):
+                if e > 0:
+                    return e
+                return 0
+
+            @kernelc.kernel
+            def g(x: f32[N], *, y: f32[N]):
+                y[i] = positive(x[i])
+
+        text = scale._source["text"]
+        bound = scale.bind(2.0, x, device="cpu")
+
         for error, message, call in (
                 (SyntaxError, r"outputs are parameters behind a '\*'", no_outputs),
                 (SyntaxError, r"outputs are parameters behind a '\*'", annotated),
                 (SyntaxError, r"sum\[0 <= k < N\]", ranged),
+                (SyntaxError, r"only constants have defaults; write a: const\[f32\] = 1.0", defaulted),
+                (SyntaxError, "at its end one 'return'", choosing),
+                (TypeError, "takes a stream and no arguments", lambda: bound.launch(x, x)),
+                (TypeError, "'precision' is a policy's text", lambda: kernelc.compile(text, precision={"contract": "tf32"})),
+                (ValueError, r"json.load\(open\('s.json'\)\)", lambda: kernelc.compile(text, schedule="s.json")),
+                (TypeError, "@kernelc.kernel takes a function", lambda: kernelc.compile(len)),
+                (TypeError, "'budget' is a positive number of seconds, not 'fast'", lambda: scale.tune(2.0, x, budget="fast")),
                 (ValueError, r"kernelc.compile\(text\)", lambda: kernelc.load("def f(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }")),
                 (AttributeError, "did you mean 'kernel'", lambda: kernelc.jit),
                 (TypeError, r"numpy.asarray\(x, 'float32'\)", lambda: scale(2.0, [1, 2])),

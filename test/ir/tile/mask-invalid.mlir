@@ -12,7 +12,7 @@
 %x = arith.constant dense<0.0> : tensor<4x8xf32>
 %all = arith.constant dense<false> : tensor<4x1xi1>
 %o = arith.constant 0 : index
-// expected-error @below {{says by one i1 whether all points count, not by 'tensor<4x1xi1>'}}
+// expected-error @below {{gives one i1, whether all points count, and not 'tensor<4x1xi1>'}}
 %y = tile.mask %x[%o, %o] unless %all where {
 ^bb0(%i: index, %k: index):
   %on = arith.constant dense<true> : tensor<1x1xi1>

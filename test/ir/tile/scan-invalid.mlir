@@ -1,7 +1,7 @@
 // RUN: kernelc-opt %s --split-input-file --verify-diagnostics
 %x = arith.constant dense<0.0> : tensor<2x8xf32>
 %c = arith.constant dense<0.0> : tensor<2x1xf32>
-// expected-error @+1 {{[C1] scans along dim 2 of 2}}
+// expected-error @+1 {{[C1] scans along dim 2, and its input has 2 dims}}
 %y, %t = tile.scan sum %x from %c along 2 : tensor<2x8xf32> from tensor<2x1xf32> -> tensor<2x8xf32> total tensor<2x1xf32>
 
 // -----
