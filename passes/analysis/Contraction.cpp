@@ -156,7 +156,8 @@ bool takeScales(const Summation &sum, ArrayRef<Factor> factors, const Factor &a,
   return true;
 }
 
-/// The reduced dims that constraints bound by batch dims alone, each of which has the dim in steps.
+/// The reduced dims that constraints bound by batch dims alone, each of which has the dim in steps: what a phase walks. (A part of a sum
+/// that ends early goes on in ones: its tiles are as long as others', and the last of them is masked.)
 llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsigned> batch) {
   llvm::SmallSetVector<unsigned, 4> ended;
   const std::optional<IntegerSet> &set = sum.condition;
@@ -164,7 +165,7 @@ llvm::SmallSetVector<unsigned, 4> findEnded(const Summation &sum, ArrayRef<unsig
     llvm::BitVector own(sum.dims);
     collectDims(set->getConstraint(i), own);
     int d = own.find_last();
-    if (set->isEq(i) || d < int(sum.parallel) || !linearCoefficient(set->getConstraint(i), d))
+    if (set->isEq(i) || d < int(sum.parallel) || std::abs(linearCoefficient(set->getConstraint(i), d).value_or(0)) <= 1)
       continue;
     own.reset(d);
     if (own.any() && llvm::all_of(own.set_bits(), [&](unsigned b) { return llvm::is_contained(batch, b); }))

@@ -4,6 +4,7 @@
 #include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/UnitOperands.h"
+#include "passes/index/Runs.h"
 #include "passes/index/TileCondition.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/WalkParts.h"
@@ -34,18 +35,24 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
 }
 
 /// Whether tiles of the rows that `factor` is read by end where the rows do: of heads that lie beside each other in one row (`h * 40 + d`)
-/// a tile of whole rows of a slot would go on into the next head, which no tensor copy leaves out.
+/// a tile of whole rows of a slot would go on into the next head, unless the copy has a dim for heads.
 bool endsWithRows(Operation *op, Value factor, const Target &target, const SizeFacts &facts) {
   ReadOp read = findOperandRead(factor);
-  if (!read || read.getMapOrIdentity().getNumResults() == 0)
+  AffineMap map = read ? read.getMapOrIdentity() : AffineMap();
+  if (!read || map.getNumResults() == 0)
     return true;
-  AffineExpr last = read.getMapOrIdentity().getResults().back();
-  SmallVector<unsigned> along;
+  AffineExpr last = map.getResults().back();
+  SmallVector<unsigned> along; // places among the operands
   for (auto [n, v] : llvm::enumerate(read.getOperands_()))
-    if (std::optional<unsigned> d = findIndex(op, v); last.isFunctionOfDim(n) && d)
-      along.push_back(*d);
-  int64_t ofSlot = target.costs->copies.elementsOfRow(read.getResult().getType().getIntOrFloatBitWidth());
-  return along.size() < 2 || knownDivisor(getExtents(op).getResult(*llvm::max_element(along)), facts) % ofSlot == 0;
+    if (last.isFunctionOfDim(n) && findIndex(op, v))
+      along.push_back(n);
+  if (along.size() < 2)
+    return true;
+  unsigned column = *llvm::max_element(
+      along, [&](unsigned a, unsigned b) { return *findIndex(op, read.getOperands_()[a]) < *findIndex(op, read.getOperands_()[b]); });
+  int64_t bits = read.getResult().getType().getIntOrFloatBitWidth(), ofSlot = target.costs->copies.elementsOfRow(bits);
+  return knownDivisor(getExtents(op).getResult(*findIndex(op, read.getOperands_()[column])), facts) % ofSlot == 0 ||
+         findRun(last, column, map.getNumDims(), map.getNumSymbols(), bits / 8, facts);
 }
 
 /// Whether slots alone feed a plain product, and all of its results are sums of all terms.

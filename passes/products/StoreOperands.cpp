@@ -8,6 +8,7 @@
 #include "passes/analysis/Definitions.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
+#include "passes/index/Runs.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/TargetCosts.h"
 #include "llvm/ADT/SetVector.h"
@@ -136,6 +137,22 @@ private:
     }
   }
 
+  /// The indices whose neighbours `factor` tells apart: of one that it has as the number of a group alone (a key's head, `h // 4`) the
+  /// points of a group are rows beside each other.
+  static llvm::BitVector toldApart(Value factor, unsigned dims) {
+    llvm::BitVector apart(dims);
+    for (ReadOp read : findReads(factor))
+      for (auto [n, v] : llvm::enumerate(read.getOperands_()))
+        for (AffineExpr e : read.getMapOrIdentity().getResults()) {
+          auto quotient = dyn_cast<AffineBinaryOpExpr>(e);
+          bool isGroup = isa<BlockArgument>(v) && quotient && e.getKind() == AffineExprKind::FloorDiv &&
+                         quotient.getLHS() == getAffineDimExpr(n, e.getContext());
+          if (e.isFunctionOfDim(n) && !isGroup)
+            apart |= findSupport(v, dims);
+        }
+    return apart;
+  }
+
   /// Whether the product's results are read at rows of `factor` that nothing else of `second` has, along what `second` sums.
   static bool walksRows(ReduceOp second, OpOperand *factor, const Sources::Product &first) {
     unsigned dims = second.getNumDims();
@@ -144,7 +161,7 @@ private:
       read |= subscript;
     for (OpOperand *other : findProductFactors(second))
       if (other != factor)
-        others |= findSupport(other->get(), dims);
+        others |= toldApart(other->get(), dims);
     bool walked = read.find_next(int(second.getNumParallel()) - 1) >= 0;
     rows.reset(second.getNumParallel(), dims);
     rows.reset(others);
@@ -178,25 +195,25 @@ private:
     return wide && wide.getIn().getType() == narrow.getType() ? wide.getIn() : v;
   }
 
-  /// Whether what moves along memory is one index, behind whole rows of a slot: a copy that begins elsewhere brings another head's columns.
+  /// Whether what moves along memory is one index, behind whole rows of a slot or in runs that a copy tells apart: one that begins
+  /// elsewhere brings another head's columns.
   bool beginsAtColumns(ReadOp read) const {
     if (read.getMapOrIdentity().getNumResults() == 0) // one number
       return false;
     SmallVector<Value> leaves;
     SmallVector<AffineExpr> operands = llvm::map_to_vector(read.getOperands_(), [&](Value v) { return affineOf(v, leaves); });
     AffineMap map = read.getMapOrIdentity();
-    SmallVector<AffineExpr> sizes;
-    for (unsigned i = 0; i < map.getNumSymbols(); ++i)
-      sizes.push_back(withPinnedSizes(getAffineSymbolExpr(i, read.getContext()), facts_));
-    AffineExpr last = simplifyAffineExpr(map.getResults().back().replaceDims(operands).replaceSymbols(sizes), leaves.size(), sizes.size());
-    unsigned columns = 0;
-    bool areWhole = llvm::all_of(splitTerms(last), [&](auto term) {
-      auto [e, c] = term;
-      bool isColumn = isa<AffineDimExpr>(e) && c == 1;
-      columns += isColumn;
-      return isColumn || knownDivisor(e * c, facts_) % perRow(read.getResult().getType()) == 0;
-    });
-    return columns == 1 && areWhole;
+    unsigned symbols = map.getNumSymbols();
+    AffineExpr last = withPinnedSizes(map.getResults().back().replaceDims(operands), leaves.size(), symbols, facts_);
+    SmallVector<unsigned> columns;
+    bool areWhole = true;
+    for (auto [e, c] : splitTerms(last))
+      if (auto column = dyn_cast<AffineDimExpr>(e); column && c == 1)
+        columns.push_back(column.getPosition());
+      else
+        areWhole &= knownDivisor(e * c, facts_) % perRow(read.getResult().getType()) == 0;
+    int64_t bytes = read.getResult().getType().getIntOrFloatBitWidth() / 8;
+    return columns.size() == 1 && (areWhole || findRun(last, columns[0], leaves.size(), symbols, bytes, facts_));
   }
 
   int64_t perRow(Type element) const { return target_.costs->copies.elementsOfRow(element.getIntOrFloatBitWidth()); }

@@ -391,6 +391,8 @@ Operation *splitParallelDim(Operation *op, unsigned dim, const Digits &digits) {
       shape = AffineMapAttr::get(getTensorShape(compute.getResult()));
       if (digits.endsEarly)
         endWhereIndexEnds(domain, op, dim, digits);
+    } else if (std::optional<AffineMap> own = compute.getShape()) { // stays in memory, with rows as far apart
+      shape = AffineMapAttr::get(splitExtents(*own, dim, digits));
     }
     auto created = ComputeOp::create(b, loc, keepsShape ? type : wider, b.getArrayAttr(domain.names), domain.extents, domain.where, Value(),
                                      outMap, shape, compute.getNameAttr(), false);
@@ -416,7 +418,8 @@ void sketchSplitParallelDim(RewriteSketch &sketch, Operation *op, unsigned dim, 
   sketch.drop(op);
   if (!canKeepShape(op)) {
     TensorSketch before = made.stores[0], &after = made.stores[0];
-    after.shape = takeExtents(made.extents, made.parallel);
+    auto compute = dyn_cast<ComputeOp>(op);
+    after.shape = compute && compute.getShape() ? splitExtents(*compute.getShape(), dim, digits) : takeExtents(made.extents, made.parallel);
     if (isReturned(result)) // written back, from where all others read it
       sketch.make({ComputeOp::getOperationName(), after.shape, made.parallel, {after}, {before}});
     else

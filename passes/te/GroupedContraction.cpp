@@ -8,10 +8,25 @@ using namespace mlir;
 
 namespace kernelc::te {
 
+/// Whether rows of reduce's results are reduced (a softmax over keys) on their way into another sum of products: a launch that
+/// walks both products reads what a group has in common once, and stores none of the results between them.
+static bool isWalkedByProduct(ReduceOp reduce) {
+  bool ofRows = false, ofProducts = false;
+  for (Operation *read : reduce.getResult().getUsers()) {
+    auto reader = dyn_cast<ReduceOp>(read->getParentOp());
+    if (!reader || reader.getYield().getValues().size() != 1)
+      continue;
+    bool isProduct = reader.getKind() == Combiner::Sum && findFactors(reader.getYield().getValues()[0]).size() > 1;
+    (isProduct ? ofProducts : ofRows) = true;
+  }
+  return ofRows && ofProducts;
+}
+
 std::optional<Contraction> findGroupedContraction(ReduceOp reduce, unsigned d, const Digits &digits) {
   constexpr int64_t kFewest = 8; // columns of a matrix unit; groups of fewer results (depthwise filters) are bound by memory
   auto radix = dyn_cast<AffineConstantExpr>(digits.radix);
-  if ((radix && radix.getValue() < kFewest) || !canSplitParallelDim(reduce, d) || findContraction(reduce))
+  bool areFew = radix && radix.getValue() < kFewest && !isWalkedByProduct(reduce);
+  if (areFew || !canSplitParallelDim(reduce, d) || findContraction(reduce))
     return std::nullopt;
   // Tried on a copy, which is erased again.
   OpBuilder b(reduce);

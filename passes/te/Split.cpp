@@ -167,6 +167,13 @@ private:
         fn(read, operand.getOperandNumber() - 1);
   }
 
+  /// Runs of neighbours shorter than this cost an access along the index itself more than the digits save.
+  static constexpr int64_t kShortestRun = 32;
+  static bool areLongRuns(const Digits &digits) {
+    auto radix = dyn_cast<AffineConstantExpr>(digits.radix);
+    return radix && radix.getValue() >= kShortestRun;
+  }
+
   std::optional<Digits> digitsOfReduced(ReduceOp r, unsigned d) {
     if (r.isArg() || findScan(r))
       return std::nullopt; // the position is the index itself; a scan goes from one to the next
@@ -183,9 +190,6 @@ private:
         noteUse(read.getMapOrIdentity().getResults().back(), position, last);
       plainRows |= last.plain;
     });
-    // Runs of neighbours shorter than this cost an access along the index itself more
-    // than the digits save.
-    constexpr int64_t kShortestRun = 32;
     AffineExpr radix = radixOf(use);
     auto c = dyn_cast_or_null<AffineConstantExpr>(radix);
     if (!radix || (c ? use.plain && c.getValue() < kShortestRun : plainRows))
@@ -235,7 +239,7 @@ private:
       needed_.push_back(*digits);
       return digits;
     }
-    if (digits && d + 1 < getNumParallel(op) && readsGroupsOf(op, d, *digits)) {
+    if (digits && (d + 1 < getNumParallel(op) || areLongRuns(*digits)) && readsGroupsOf(op, d, *digits)) {
       needed_.push_back(*digits);
       return digits;
     }
@@ -276,7 +280,7 @@ private:
     return {};
   }
 
-  /// Whether a pointwise statement reads what a group of points of its index, not the one along memory, is reduced to: with the group's
+  /// Whether a pointwise statement reads what a group of points of its index, along memory a long run, is reduced to: with the group's
   /// digits for indices it has the points of that reduction, and a block that holds them reads them once for both.
   static bool readsGroupsOf(Operation *op, unsigned d, const Digits &digits) {
     if (!isa<ComputeOp>(op))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/Box.h"
 
+#include "passes/index/Runs.h"
 #include "passes/tile/Access.h"
 
 using namespace mlir;
@@ -42,6 +43,7 @@ private:
   bool takeSubscript(int64_t r, AffineExpr stride);
   bool areDigits(int64_t r, SmallVectorImpl<int64_t> &followed);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
+  bool takeRun(int64_t r, AffineExpr stride, int64_t d);
   bool takeDigits(int64_t r, AffineExpr stride, ArrayRef<int64_t> digits);
   bool takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed);
   /// Points of index `d` that follow each other in memory.
@@ -160,11 +162,31 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
     AffineExpr position = getAffineDimExpr(d, e.getContext()).floorDiv(shared);
     AffineExpr end = e - position + read_.extents.getResult(d).floorDiv(shared);
     end = simplifyAffineExpr(end, read_.box.size(), read_.shape.getNumSymbols());
+    if (!end.isSymbolicOrConstant() && step == 1 && shared == 1 && takeRun(r, stride, d))
+      return true;
     if (!end.isSymbolicOrConstant() || (read_.zeroOutside && end != extent && !isRoundedUp(extent, end)))
       return no("the end of a reduced index moves with other indices");
     extent = end;
+  } else if (d >= 0 && last && step == 1 && shared == 1 && !startsAnew && isRagged(d) && takeRun(r, stride, d)) {
+    return true; // (a tile of columns that goes on behind the run would bring what nobody has written)
   }
   dims_.push_back({d, d, e, extent, stride, d < 0 ? 1 : pointsOf(d), step});
+  return true;
+}
+
+/// `80 * h + d` with one h to a tile and an end of d inside it (a head's columns in a packed row): d is a dim of the map that ends where
+/// the run does, and which run it is another one over the same memory.
+bool BoxFinder::takeRun(int64_t r, AffineExpr stride, int64_t d) {
+  if (read_.zeroOutside) // its own end might come first
+    return false;
+  unsigned dims = read_.map.getNumDims(), symbols = read_.shape.getNumSymbols();
+  std::optional<te::Run> run = te::findRun(read_.map.getResult(r), d, dims, symbols, read_.elementBytes, facts_);
+  AffineExpr points = te::withPinnedSizes(read_.extents.getResult(d), 0, symbols, facts_);
+  if (!run || !isa<AffineConstantExpr>(points) || dims != read_.box.size()) // (a run by data has a dim more)
+    return false;
+  AffineExpr runs = te::withPinnedSizes((read_.shape.getResult(r) - points).floorDiv(run->pitch) + 1, 0, symbols, facts_);
+  dims_.push_back({d, d, getAffineDimExpr(d, points.getContext()), points, stride, pointsOf(d), 1});
+  dims_.push_back({-1, -1, run->which, runs, stride * run->pitch});
   return true;
 }
 
