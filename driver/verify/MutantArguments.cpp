@@ -99,19 +99,20 @@ public:
     add(std::move(sizes));
   }
 
-  /// Of each size that is summed in rounds so many that a ring's slots are filled again, and few of all others: what frees a slot and
-  /// waits for it is asked for then alone.
+  /// Of each size that is summed in rounds so many that a ring's slots are filled again, then none, and few of all others: what frees a
+  /// slot and waits for it is asked for then alone, and so is what a tile without a round is left with.
   void pickDeep(const TileWidths &widths) {
     constexpr int64_t kFewOfOthers = 8, kMost = 40000;
     floats_ = Floats::Mixed;
     for (const auto &[name, depth] : widths.depths)
-      for (int64_t multiple : {1, 8, 32}) { // as guards ask; the first that they let through
-        std::vector<int64_t> sizes;
-        for (const SizeRecipe &r : kernel_.sizes)
-          sizes.push_back(r.constant ? *r.constant : r.name == name ? (depth + multiple - 1) / multiple * multiple : kFewOfOthers);
-        if (add(std::move(sizes), kMost))
-          break;
-      }
+      for (int64_t n : {depth, int64_t(0)})
+        for (int64_t multiple : {1, 8, 32}) { // as guards ask; the first that they let through
+          std::vector<int64_t> sizes;
+          for (const SizeRecipe &r : kernel_.sizes)
+            sizes.push_back(r.constant ? *r.constant : r.name == name ? (n + multiple - 1) / multiple * multiple : kFewOfOthers);
+          if (add(std::move(sizes), kMost, /*leastExtent=*/0))
+            break;
+        }
   }
 
   /// Sizes of an odd number of vectors of any width, and such bits beyond the widest tile.
@@ -187,7 +188,7 @@ private:
     return false;
   }
 
-  bool add(std::vector<int64_t> sizes, int64_t mostElements = 20000) {
+  bool add(std::vector<int64_t> sizes, int64_t mostElements = 20000, int64_t leastExtent = 1) {
     SizeEnv env{sizes, 3, {}};
     bool legal = variant_.guard.empty() || variant_.guard.evaluate(env) != 0;
     for (const Require &r : kernel_.requires_)
@@ -199,7 +200,7 @@ private:
       int64_t n = 1;
       for (const SizeExpr &d : p.dims) {
         shape.push_back(d.evaluate(env));
-        legal &= shape.back() > 0 && shape.back() < 1 << 20;
+        legal &= shape.back() >= leastExtent && shape.back() < 1 << 20;
         n *= legal ? shape.back() : 1;
       }
       elements += n;

@@ -41,8 +41,8 @@ struct MutantArguments {
 };
 
 /// Up to twenty sets that the variant's guard and every requirement allow and that take at most `mostPoints`: some at random,
-/// some of several tiles, some of a tile and a bit of the next one, some of more rounds than a ring has slots. Behind them spare ones,
-/// small, of sizes that few powers of two divide.
+/// some of several tiles, some of a tile and a bit of the next one, some of more rounds than a ring has slots or of none. Behind them spare
+/// ones, small, of sizes that few powers of two divide.
 std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &kernel, const Variant &variant, const TileWidths &widths,
                                                                   const LaunchedPoints &points, double mostPoints,
                                                                   const std::map<size_t, SubscriptUse> &uses);

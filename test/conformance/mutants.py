@@ -10,7 +10,8 @@ all is measured. What took longer than --seconds is kept as that, and tried agai
     python3 test/conformance/mutants.py build/ci/tools/kernelc --results mutants.jsonl --classes
 
 reads that file alone, and prints for each pair of which more than a quarter is redundant what these mutants are: masks of one form
-together, numbers and the numbers of names left out.
+together, numbers and the numbers of names left out. With `--merge g` in place of --classes its pairs take their places in the table of
+docs/testing.md, marked `(g)`, which the text above the table explains.
 
 Fails where a score is below 98 %, or more than a quarter of all mutants are redundant, or where a kernel does worse than the table
 in docs/testing.md says: one was measured and is not now, or misses more. --update writes that table.
@@ -121,6 +122,23 @@ def classes(path):
     return text
 
 
+def merge(path, mark):
+    """Puts what the file has measured into the table of docs/testing.md, each cell with the mark."""
+    page = os.path.join(corpus.ROOT, "docs", "testing.md")
+    with open(page) as f:
+        text = f.read()
+    begin, end = text.index("<!-- mutants -->"), text.index("<!-- end of mutants -->")
+    rows = text[begin:end].splitlines()
+    targets = next(row for row in rows if row.startswith("| kernel |"))[2:-2].split(" | ")
+    for title, arch, _, result in map(json.loads, open(path)):
+        at = next(i for i, row in enumerate(rows) if row.startswith(f"| {title} |"))
+        cells = rows[at][2:-2].split(" | ")
+        cells[targets.index(arch)] = f"{cell(result)} ({mark})"
+        rows[at] = f"| {' | '.join(cells)} |"
+    with open(page, "w") as f:
+        f.write(text[:begin] + "\n".join(rows) + "\n" + text[end:])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("kernelc")
@@ -133,7 +151,11 @@ def main():
     parser.add_argument("--within", type=float, default=1e9, help="seconds for the whole run; exit status 3: not all is measured")
     parser.add_argument("--results", help="a file that keeps what is measured, for the next run")
     parser.add_argument("--classes", action="store_true", help="what the redundant mutants of the results are")
+    parser.add_argument("--merge", metavar="MARK", help="put the results into the table of docs/testing.md")
     options = parser.parse_args()
+    if options.merge:
+        merge(options.results, options.merge)
+        return 0
     if options.classes:
         print(classes(options.results), end="")
         return 0
