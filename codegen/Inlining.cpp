@@ -71,7 +71,10 @@ bool Emitter::canInline(Operation *op) {
   if (!op->hasOneUse())
     return false;
   Operation *user = *op->getUsers().begin();
-  if (user->getBlock() != op->getBlock() || isa<scf::ForOp>(user))
+  auto loop = dyn_cast<scf::ForOp>(user);
+  // A loop asks for its bounds in each round, and what several variables begin with is said in several statements.
+  bool isBegun = loop && loop.getNumRegionIterArgs() == 1 && loop.getInitArgs()[0] == op->getResult(0);
+  if (user->getBlock() != op->getBlock() || (loop && !isBegun))
     return false;
   if (inlined_.contains(user) && !user->hasOneUse())
     return false;

@@ -115,6 +115,21 @@ std::optional<Copy> findCopy(memref::StoreOp store, Block *block) {
   return Copy{*fill, load, source, LinearIndex::of(load.getIndices()[0])};
 }
 
+/// Whether one condition chooses all elements of the source. Of such an array ptxas holds both sides in registers where no copy stands
+/// between the choice and what goes on with it.
+bool isChosenAtOnce(Copy &copy) {
+  return llvm::any_of(copy.source->getUsers(), [&](Operation *user) {
+    auto store = dyn_cast<memref::StoreOp>(user);
+    auto chosen = store ? store.getValueToStore().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+    Operation *place = chosen ? copy.fill.placeOf(store) : nullptr;
+    auto isOneForAll = [&](Value v) { return !isIn(v, place); };
+    if (!place)
+      return false;
+    auto variable = chosen.getCondition().getDefiningOp<memref::LoadOp>();
+    return isOneForAll(chosen.getCondition()) || (variable && llvm::all_of(variable.getIndices(), isOneForAll));
+  });
+}
+
 /// Erases what has become of no use in `op`, and `op`.
 void sweep(Operation *op) {
   if (isOpTriviallyDead(op)) {
@@ -144,7 +159,7 @@ public:
       return true;
     return llvm::any_of(stores, [&](memref::StoreOp store) {
       std::optional<Copy> copy = findCopy(store, array->getBlock());
-      return copy && copy->isSame() && returnToSource(*copy);
+      return (copy && copy->isSame() && returnToSource(*copy)) || join(array, store);
     });
   }
 
@@ -306,6 +321,33 @@ private:
     return true;
   }
 
+  /// What is copied is of no use from there on, and nobody uses the copy while it is made: both are one array.
+  static bool join(memref::AllocaOp array, memref::StoreOp store) {
+    auto load = store.getValueToStore().getDefiningOp<memref::LoadOp>();
+    auto source = load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : memref::AllocaOp();
+    std::optional<Copy> copy = source ? findCopy(store, source->getBlock()) : std::nullopt;
+    bool isBeside = source && array->getBlock() == source->getBlock();
+    if (!copy || !copy->isSame() || isChosenAtOnce(*copy) || !(isBeside || array->getParentOp()->isProperAncestor(source)))
+      return false;
+    Operation *first = copy->fill.root;
+    for (Operation *user : source->getUsers()) {
+      Operation *place = copy->fill.placeOf(user);
+      if (user != load && (!place || !place->isBeforeInBlock(copy->fill.root)))
+        return false;
+      first = place->isBeforeInBlock(first) ? place : first;
+    }
+    for (Operation *user : array->getUsers()) {
+      Operation *place = copy->fill.placeOf(user); // null: in another block, which runs before this one or behind it
+      if (user != store && place && !place->isBeforeInBlock(first) && !copy->fill.root->isBeforeInBlock(place))
+        return false;
+    }
+    erase(copy->fill);
+    memref::AllocaOp stays = isBeside ? source : array, goes = isBeside ? array : source;
+    goes.getResult().replaceAllUsesWith(stays.getResult());
+    goes->erase();
+    return true;
+  }
+
   static std::optional<Copy> findReturn(Copy &there) {
     for (Operation *user : there.fill.array->getUsers())
       if (auto load = dyn_cast<memref::LoadOp>(user); load && load->hasOneUse())
@@ -318,6 +360,28 @@ private:
   cu::KernelOp kernel_;
 };
 
+/// Says of a copy why it stays.
+void explainCopy(memref::AllocaOp array) {
+  for (Operation *user : array->getUsers()) {
+    auto store = dyn_cast<memref::StoreOp>(user);
+    auto load =
+        store && store.getMemRef() == array.getResult() ? store.getValueToStore().getDefiningOp<memref::LoadOp>() : memref::LoadOp();
+    auto source = load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : memref::AllocaOp();
+    if (!source || source == array || isHeld(array) || array.getType().getNumElements() == 1)
+      continue;
+    std::optional<Copy> copy = isHeld(source) ? std::nullopt : findCopy(store, source->getBlock());
+    StringRef why = isHeld(source) ? "Accumulators are read in one place: ptxas would run products one after the other else."
+                    : copy && copy->isSame() && isChosenAtOnce(*copy)
+                        ? "A copy of what was chosen as a whole: ptxas would keep both sides of the choice else."
+                        : "";
+    if (why.empty())
+      continue;
+    OpBuilder b(array);
+    cu::CommentOp::create(b, cu::unnamed(array.getLoc()), why);
+    return;
+  }
+}
+
 struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
   void runOnOperation() override {
     Forwarder forwarder(getOperation());
@@ -325,6 +389,7 @@ struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
     auto forwardOne = [&](memref::AllocaOp array) { return forwarder.forward(array) ? WalkResult::interrupt() : WalkResult::advance(); };
     while (getOperation().walk(forwardOne).wasInterrupted())
       ;
+    getOperation().walk(explainCopy);
   }
 };
 

@@ -160,3 +160,115 @@ cu.kernel @twice attributes {sizes = [], arg_sources = [{source = 0 : i64, shape
   }
   cu.copy %b[%c2] to %x[%c8] count 2 : memref<4xf32, 5> to memref<?xf32, 1>
 }
+
+// -----
+
+// A walk that goes on with what the one before has left: both keep it in one array.
+// CHECK-LABEL: cu.kernel @goes_on
+// CHECK: %[[ACC:.*]] = memref.alloca() : memref<16xf32, 5>
+// CHECK-NOT: memref.alloca
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[ACC]]
+// CHECK: scf.for
+// CHECK: %[[OLD:.*]] = memref.load %[[ACC]]
+// CHECK: memref.store %{{.*}}, %[[ACC]]
+// CHECK: cu.copy %[[ACC]]
+cu.kernel @goes_on attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %acc = memref.alloca() : memref<16xf32, 5>
+  scf.for %i = %c0 to %c16 step %c1 {
+    %e = memref.load %x[%i] : memref<?xf32, 1>
+    memref.store %e, %acc[%i] : memref<16xf32, 5>
+  }
+  %next = memref.alloca() : memref<16xf32, 5>
+  scf.for %i = %c0 to %c16 step %c1 {
+    %e = memref.load %acc[%i] : memref<16xf32, 5>
+    memref.store %e, %next[%i] : memref<16xf32, 5>
+  }
+  scf.for %j = %c0 to %c16 step %c4 {
+    %old = memref.load %next[%j] : memref<16xf32, 5>
+    %new = arith.addf %old, %old : f32
+    memref.store %new, %next[%j] : memref<16xf32, 5>
+  }
+  cu.copy %next[%c0] to %x[%c0] count 4 : memref<16xf32, 5> to memref<?xf32, 1>
+}
+
+// -----
+
+// What a round has loaded is what the walk carries: it is loaded there.
+// CHECK-LABEL: cu.kernel @carried
+// CHECK: %[[ACC:.*]] = memref.alloca() : memref<4xf32, 5>
+// CHECK-NOT: memref.alloca
+// CHECK: scf.for
+// CHECK: cu.copy %{{.*}} to %[[ACC]]
+// CHECK-NOT: memref.store
+// CHECK: cu.copy %[[ACC]]
+cu.kernel @carried attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %acc = memref.alloca() : memref<4xf32, 5>
+  scf.for %t = %c0 to %c16 step %c4 {
+    %row = memref.alloca() : memref<4xf32, 5>
+    cu.copy %x[%t] to %row[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %e = memref.load %row[%i] : memref<4xf32, 5>
+      memref.store %e, %acc[%i] : memref<4xf32, 5>
+    }
+  }
+  cu.copy %acc[%c0] to %x[%c0] count 4 : memref<4xf32, 5> to memref<?xf32, 1>
+}
+
+// -----
+
+// The old value is read after the next one is loaded, and of a source that one condition chooses ptxas would hold both sides.
+// CHECK-LABEL: cu.kernel @two_values
+// CHECK-COUNT-3: memref.alloca() : memref<4xf32, 5>
+// CHECK: cu.comment "A copy of what was chosen as a whole: ptxas would keep both sides of the choice else."
+// CHECK-NEXT: memref.alloca() : memref<4xf32, 5>
+cu.kernel @two_values attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = memref.alloca() : memref<4xf32, 5>
+  scf.for %t = %c0 to %c16 step %c4 {
+    %row = memref.alloca() : memref<4xf32, 5>
+    cu.copy %x[%t] to %row[%c0] count 4 : memref<?xf32, 1> to memref<4xf32, 5>
+    cu.copy %acc[%c0] to %x[%t] count 4 : memref<4xf32, 5> to memref<?xf32, 1>
+    scf.for %i = %c0 to %c4 step %c1 {
+      %e = memref.load %row[%i] : memref<4xf32, 5>
+      memref.store %e, %acc[%i] : memref<4xf32, 5>
+    }
+  }
+  %f = memref.load %x[%c1] : memref<?xf32, 1>
+  %c = arith.cmpf une, %f, %f : f32
+  %chosen = memref.alloca() : memref<4xf32, 5>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %e = memref.load %acc[%i] : memref<4xf32, 5>
+    %s = arith.select %c, %zero, %e : f32
+    memref.store %s, %chosen[%i] : memref<4xf32, 5>
+  }
+  %next = memref.alloca() : memref<4xf32, 5>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %e = memref.load %chosen[%i] : memref<4xf32, 5>
+    memref.store %e, %next[%i] : memref<4xf32, 5>
+  }
+  scf.for %i = %c0 to %c4 step %c1 {
+    %e = memref.load %next[%i] : memref<4xf32, 5>
+    %d = arith.addf %e, %e : f32
+    memref.store %d, %next[%i] : memref<4xf32, 5>
+  }
+  cu.copy %next[%c0] to %x[%c0] count 4 : memref<4xf32, 5> to memref<?xf32, 1>
+}
