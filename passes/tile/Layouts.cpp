@@ -3,7 +3,6 @@
 #include "passes/Passes.h"
 
 #include "ir/te/ScheduleLoc.h"
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
@@ -101,7 +100,7 @@ private:
       vector[dim] = std::max(vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
-      if (!isAligned(func_, unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
+      if (!func_.isAlignedAlong(unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
           cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
         most[dim] = v;
     };
