@@ -178,6 +178,15 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
   return elaborateRanges(outer, scope, bracket, firstKey) && ok;
 }
 
+/// What to write in place of `sum[k | k < n](..)`; empty for what is no such bracket.
+static std::string hintForBar(const Expr *e, StringRef text) {
+  const Expr *first = e->items.empty() ? nullptr : e->items.front().expr;
+  auto [index, condition] = (first ? text.slice(first->begin, first->end) : StringRef()).split('|');
+  if (condition.empty() || !llvm::all_of(index.trim(), [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return "";
+  return ("; its condition stands behind a comma: write '" + e->text + "[" + index.trim() + ", " + condition.trim() + "](..)'").str();
+}
+
 Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   const ReducerForm *own = nullptr;
   if (reducers.contains(e->text)) {
@@ -209,13 +218,8 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   if (!ok)
     return nullptr;
   if (bracket.vars.empty()) {
-    auto d = error(e->loc);
-    d << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'";
-    const Expr *first = e->items.empty() ? nullptr : e->items.front().expr; // sum[k | k < n](..)
-    StringRef item = first ? diags.file(e->loc.file).text.slice(first->begin, first->end) : "";
-    auto [index, condition] = item.split('|');
-    if (!condition.empty() && llvm::all_of(index.trim(), [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-      d << "; its condition stands behind a comma: write '" << e->text << "[" << index.trim() << ", " << condition.trim() << "](..)'";
+    error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'"
+                  << hintForBar(e, diags.file(e->loc.file).text);
     return nullptr;
   }
   SmallVector<Node *> conditions;

@@ -1,80 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/Habits.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using llvm::StringRef;
 
 namespace kernelc::frontend {
 
+namespace {
+/// What other languages call something, names apart by blanks, and how it is said here.
+struct Habit {
+  llvm::StringLiteral names, hint;
+};
+
+constexpr Habit kFunctions[] = {
+    {"matmul mm bmm einsum tensordot linear", "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'"},
+    {"dot inner vdot", "a product of vectors is a sum of products, as in 'y[] = sum[k](a[k] * b[k])'"},
+    {"outer", "an outer product is 'y[i, j] = a[i] * b[j]'"},
+    {"program_id num_programs thread_id get_global_id thread_binding",
+     "a text has no blocks and threads, which kernelc chooses: 'y[i] = ..' defines y for every i"},
+    {"load store", "tensors are read and written by subscripts, as in 'y[i] = x[i]'"},
+    {"compute placeholder vectorize vmap", "'y[i] = ..' defines y for every i"},
+    {"reduce_axis", "a reduction names its index, as in 'sum[k in 0:n](..)'"},
+    {"atomic_add atomicAdd scatter_add index_add", "points that meet in an element are added up by 'y[at[n]] += x[n]'"},
+    {"gather take index_select", "a gather is a subscript, as in 'y[n] = x[at[n]]'"},
+    {"one_hot onehot eye", "compare indices, as in '1.0 if i == j else 0.0'"},
+    {"tril triu", "compare indices, as in 'x[i, j] if j <= i else 0'"},
+    {"flip roll", "compute the subscript, as in 'x[N - 1 - i]' or 'x.wrap[i - 1]'"},
+    {"select mux ifelse masked_fill", "write 'a if c else b'"},
+    {"clip", "write 'clamp(x, lo, hi)'"},
+    {"median quantile percentile mode kthvalue",
+     "there are no sorts, so of what is in order only 'min', 'max' and, of 'std/reducers.kc', 'top8'"},
+    {"count count_nonzero", "write 'sum[k](1 if c else 0)'"},
+    {"sign sgn signum", "write '1.0 if x > 0 else -1.0 if x < 0 else 0.0'"},
+    {"lerp", "write 'a + t * (b - a)'"},
+    {"fft rfft ifft dft", "a Fourier transform is written as sums of products with 'cos' and 'sin'"},
+    {"diff gradient", "write 'x[i + 1] - x[i]'"},
+    {"trace", "write 'sum[i](x[i, i])'"},
+    {"diag diagonal", "write 'y[i] = x[i, i]'"},
+    {"bincount histogram hist", "points are counted by 'h[x[n]] += 1'"},
+    {"searchsorted digitize bucketize", "count what lies below, as in 'sum[k](1 if border[k] < x[i] else 0)'"},
+    {"nansum nanmean nanmax nanmin", "leave NaN out by a condition, as in 'sum[k, not isnan(x[k])](x[k])'"},
+    {"randn normal uniform random", "'rand(seed, i)' is a number of [0, 1) for each i"},
+    {"batch_norm batchnorm instance_norm group_norm", "'layernorm[..](e)' is over the indices in its bracket"},
+    {"conv1d conv3d conv convolve", "a convolution is a sum of products, as in 'sum[r](x.pad(0)[i + r - R // 2] * f[r])'"},
+    {"logical_and logical_or logical_not", "write 'and', 'or' and 'not'"},
+    {"mod remainder", "write 'a % b'"},
+    {"topk top_k", "'import \"std/reducers.kc\"' has 'top4' and 'top8'"},
+    {"sort argsort", "there are no sorts; 'argmax[k](..)' gives the place of the largest, 'std/reducers.kc' has 'top8'"},
+    {"map apply", "a function is called at each element, as in 'y[i] = relu(x[i])'"},
+    {"broadcast broadcast_to expand expand_dims squeeze unsqueeze",
+     "what is the same along an index does not name it, as in 'y[i, j] = x[j]'"},
+    {"transpose permute", "name the indices in the other order, as in 'y[i, j] = x[j, i]'"},
+    {"reshape flatten", "compute the subscripts, as in 'y[i] = x[i // N, i % N]'"},
+    {"concat concatenate cat stack", "write a statement for each part, as in 'y[i + M] = b[i]'"},
+    {"len shape dim numel", "the sizes of a tensor have the names that its shape gives them"},
+    {"range arange", "a range is written 'a:b', as in 'sum[k in 0:n](..)'; an index is its own value"},
+    {"pad edge wrap reflect",
+     "what is read outside is said behind a tensor's name, as in 'x.pad(0)[i - 1]', 'x.edge[i - 1]' or 'x.wrap[i - 1]'"},
+    {"maximum fmax fmaxf", "write 'max(a, b)'"},
+    {"minimum fmin fminf", "write 'min(a, b)'"},
+    {"rearrange repeat", "dims are read in another order or split by 'view(x, \"s (h d) -> h s d\", h=4)[h, s, d]'"},
+    {"cumsum cumprod scan", "a scan is a reduction up to an index, as in 'sum[k, k <= i](x[k])'"},
+    {"astype to type cast", "a type's name is a cast, as in 'bf16(..)'"},
+    {"bitcast view_as", "there is no cast that keeps the bits"},
+    {"std stddev", "write 'sqrt(var[k](..))'"},
+    {"average avg", "write 'mean[k](..)'"},
+    {"add reduce_sum", "write 'sum[k](..)'"},
+    {"product", "write 'prod[k](..)'"},
+    {"power powf", "write 'a ** b' or 'pow(a, b)'"},
+    {"square sqr", "write 'a ** 2'"},
+    {"expf __expf", "write 'exp(..)'"},
+    {"logf ln", "write 'log(..)'"},
+    {"sqrtf", "write 'sqrt(..)'"},
+    {"arctan", "write 'atan(..)'"},
+    {"zeros zeros_like ones ones_like full empty", "a tensor that is one number everywhere is that number: write '0' where it is read"},
+    {"print printf", "a kernel prints nothing; 'kernelc run -o NAME=FILE.npy' writes an output"},
+};
+} // namespace
+
 StringRef hintForFunction(StringRef name) {
-  return llvm::StringSwitch<StringRef>(name)
-      .Cases({"matmul", "mm", "bmm", "einsum", "tensordot", "linear"},
-             "a product of matrices is a sum of products, as in 'y[i, j] = sum[k](a[i, k] * b[k, j])'")
-      .Cases({"dot", "inner", "vdot"}, "a product of vectors is a sum of products, as in 'y[] = sum[k](a[k] * b[k])'")
-      .Cases({"outer"}, "an outer product is 'y[i, j] = a[i] * b[j]'")
-      .Cases({"program_id", "num_programs", "thread_id", "get_global_id", "thread_binding"},
-             "a text has no blocks and threads, which kernelc chooses: 'y[i] = ..' defines y for every i")
-      .Cases({"load", "store"}, "tensors are read and written by subscripts, as in 'y[i] = x[i]'")
-      .Cases({"compute", "placeholder", "vectorize", "vmap"}, "'y[i] = ..' defines y for every i")
-      .Cases({"reduce_axis"}, "a reduction names its index, as in 'sum[k in 0:n](..)'")
-      .Cases({"atomic_add", "atomicAdd", "scatter_add", "index_add"}, "points that meet in an element are added up by 'y[at[n]] += x[n]'")
-      .Cases({"gather", "take", "index_select"}, "a gather is a subscript, as in 'y[n] = x[at[n]]'")
-      .Cases({"one_hot", "onehot", "eye"}, "compare indices, as in '1.0 if i == j else 0.0'")
-      .Cases({"tril", "triu"}, "compare indices, as in 'x[i, j] if j <= i else 0'")
-      .Cases({"flip", "roll"}, "compute the subscript, as in 'x[N - 1 - i]' or 'x.wrap[i - 1]'")
-      .Cases({"select", "mux", "ifelse", "masked_fill"}, "write 'a if c else b'")
-      .Cases({"clip"}, "write 'clamp(x, lo, hi)'")
-      .Cases({"median", "quantile", "percentile", "mode", "kthvalue"},
-             "there are no sorts, so of what is in order only 'min', 'max' and, of 'std/reducers.kc', 'top8'")
-      .Cases({"count", "count_nonzero"}, "write 'sum[k](1 if c else 0)'")
-      .Cases({"sign", "sgn", "signum"}, "write '1.0 if x > 0 else -1.0 if x < 0 else 0.0'")
-      .Cases({"lerp"}, "write 'a + t * (b - a)'")
-      .Cases({"fft", "rfft", "ifft", "dft"}, "a Fourier transform is written as sums of products with 'cos' and 'sin'")
-      .Cases({"diff", "gradient"}, "write 'x[i + 1] - x[i]'")
-      .Cases({"trace"}, "write 'sum[i](x[i, i])'")
-      .Cases({"diag", "diagonal"}, "write 'y[i] = x[i, i]'")
-      .Cases({"bincount", "histogram", "hist"}, "points are counted by 'h[x[n]] += 1'")
-      .Cases({"searchsorted", "digitize", "bucketize"}, "count what lies below, as in 'sum[k](1 if border[k] < x[i] else 0)'")
-      .Cases({"nansum", "nanmean", "nanmax", "nanmin"}, "leave NaN out by a condition, as in 'sum[k, not isnan(x[k])](x[k])'")
-      .Cases({"randn", "normal", "uniform", "random"}, "'rand(seed, i)' is a number of [0, 1) for each i")
-      .Cases({"batch_norm", "batchnorm", "instance_norm", "group_norm"}, "'layernorm[..](e)' is over the indices in its bracket")
-      .Cases({"conv1d", "conv3d", "conv", "convolve"},
-             "a convolution is a sum of products, as in 'sum[r](x.pad(0)[i + r - R // 2] * f[r])'")
-      .Cases({"logical_and", "logical_or", "logical_not"}, "write 'and', 'or' and 'not'")
-      .Cases({"mod", "remainder"}, "write 'a % b'")
-      .Cases({"topk", "top_k"}, "'import \"std/reducers.kc\"' has 'top4' and 'top8'")
-      .Cases({"sort", "argsort"}, "there are no sorts; 'argmax[k](..)' gives the place of the largest, 'std/reducers.kc' has 'top8'")
-      .Cases({"map", "apply"}, "a function is called at each element, as in 'y[i] = relu(x[i])'")
-      .Cases({"broadcast", "broadcast_to", "expand", "expand_dims", "squeeze", "unsqueeze"},
-             "what is the same along an index does not name it, as in 'y[i, j] = x[j]'")
-      .Cases({"transpose", "permute"}, "name the indices in the other order, as in 'y[i, j] = x[j, i]'")
-      .Cases({"reshape", "flatten"}, "compute the subscripts, as in 'y[i] = x[i // N, i % N]'")
-      .Cases({"concat", "concatenate", "cat", "stack"}, "write a statement for each part, as in 'y[i + M] = b[i]'")
-      .Cases({"len", "shape", "dim", "numel"}, "the sizes of a tensor have the names that its shape gives them")
-      .Cases({"range", "arange"}, "a range is written 'a:b', as in 'sum[k in 0:n](..)'; an index is its own value")
-      .Cases({"pad", "edge", "wrap", "reflect"},
-             "what is read outside is said behind a tensor's name, as in 'x.pad(0)[i - 1]', 'x.edge[i - 1]' or 'x.wrap[i - 1]'")
-      .Cases({"maximum", "fmax", "fmaxf"}, "write 'max(a, b)'")
-      .Cases({"minimum", "fmin", "fminf"}, "write 'min(a, b)'")
-      .Cases({"rearrange", "repeat"}, "dims are read in another order or split by 'view(x, \"s (h d) -> h s d\", h=4)[h, s, d]'")
-      .Cases({"cumsum", "cumprod", "scan"}, "a scan is a reduction up to an index, as in 'sum[k, k <= i](x[k])'")
-      .Cases({"astype", "to", "type", "cast"}, "a type's name is a cast, as in 'bf16(..)'")
-      .Cases({"bitcast", "view_as"}, "there is no cast that keeps the bits")
-      .Cases({"std", "stddev"}, "write 'sqrt(var[k](..))'")
-      .Cases({"average", "avg"}, "write 'mean[k](..)'")
-      .Cases({"add", "reduce_sum"}, "write 'sum[k](..)'")
-      .Cases({"product"}, "write 'prod[k](..)'")
-      .Cases({"power", "powf"}, "write 'a ** b' or 'pow(a, b)'")
-      .Cases({"square", "sqr"}, "write 'a ** 2'")
-      .Cases({"expf", "__expf"}, "write 'exp(..)'")
-      .Cases({"logf", "ln"}, "write 'log(..)'")
-      .Cases({"sqrtf"}, "write 'sqrt(..)'")
-      .Cases({"arctan"}, "write 'atan(..)'")
-      .Cases({"zeros", "zeros_like", "ones", "ones_like", "full", "empty"},
-             "a tensor that is one number everywhere is that number: write '0' where it is read")
-      .Cases({"print", "printf"}, "a kernel prints nothing; 'kernelc run -o NAME=FILE.npy' writes an output")
-      .Default("");
+  for (const Habit &habit : kFunctions)
+    if (llvm::is_contained(llvm::split(habit.names, ' '), name))
+      return habit.hint;
+  return "";
 }
 
 StringRef hintForStatement(StringRef word) {

@@ -76,6 +76,8 @@ static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
 
 /// Scatters and windows become sums over points that others pick.
 static void addPicks(OpPassManager &pm, const TePlanOptions &options) {
+  // Before reductions take the masks that say what a count counts into their domains.
+  pm.addNestedPass<te::KernelOp>(createTeSearchCounts(withLikely(withFacts(TeSearchCountsOptions(), options), options)));
   // Scatters become sums here, ahead of the passes that mask and split sums.
   TeSortScattersOptions scatters;
   scatters.owners = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a tile.func asks of its own attributes and of all that stands in it: [C1] to [C13] of its description. What an op
+// What a tile.func asks of its own attributes and of all that stands in it: [C1] to [C14] of its description. What an op
 // alone can say its own verifier does (TileOps.cpp, TileRings.cpp, TileSearch.cpp), and has done by now.
 #include "ir/tile/FuncVerifier.h"
 
@@ -10,6 +10,7 @@
 #include "support/Target.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -37,7 +38,7 @@ public:
   explicit FuncVerifier(FuncOp func) : func_(func), rank_(func.getRank()), sizes_(func.getSizes().size()) {}
 
   LogicalResult run() {
-    if (failed(checkArguments()) || failed(checkIndices()) || failed(checkSchedule()) || failed(checkBaseLayouts()))
+    if (failed(checkArguments()) || failed(checkIndices()) || failed(checkSchedule()) || failed(checkBaseLayouts()) || failed(checkRows()))
       return failure();
     for (BlockArgument a : func_.getBlock().getArguments())
       if (!isa<MemRefType>(a.getType()) && !isElement(a.getType()))
@@ -125,6 +126,19 @@ private:
       if (list.size() != args || !llvm::all_of(list, isAlignment))
         return func_.emitOpError() << "[C6] arg_alignment must have 1, 2, 4, 8 or 16 bytes for each argument";
     }
+    return success();
+  }
+
+  LogicalResult checkRows() { // [C14]
+    AffineMapAttr attr = func_.getAlignedRows();
+    if (!attr)
+      return success();
+    AffineMap map = attr.getValue();
+    bool isWhole = map.getNumDims() == rank_ && map.getNumSymbols() == sizes_ && map.getNumResults() == 3;
+    auto align = isWhole ? dyn_cast<AffineConstantExpr>(map.getResult(2)) : AffineConstantExpr();
+    if (!align || align.getValue() < 2 || !llvm::isPowerOf2_64(uint64_t(align.getValue())) || !isa<AffineDimExpr>(map.getResult(1)))
+      return func_.emitOpError() << "[C14] aligned_rows must go from the indices and the sizes to a form, an index and a power of two "
+                                    "above 1";
     return success();
   }
 

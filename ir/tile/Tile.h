@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "ir/tile/AlignedRows.h"
 #include "ir/tile/Layout.h"
 #include "ir/tile/Schedule.h"
 #include "ir/tile/SlotLayout.h"

@@ -3,7 +3,6 @@
 // ops fold to is in TileFold.cpp.
 #include "ir/te/Combiners.h"
 #include "ir/tile/FuncVerifier.h"
-#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 
 using namespace mlir;
@@ -15,9 +14,24 @@ AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
 AffineExpr FuncOp::getNumPrograms(unsigned d) {
   int64_t blocks = int64_t(getClusterIndex()) != d ? 1 : getPaired() ? 2 : getCluster();
-  std::optional<AlignedRows> rows = kRows.findOn(*this);
+  std::optional<AlignedRows> rows = findAlignedRows();
   AffineExpr points = rows && rows->index == d ? getExtent(d) + (rows->align - 1) : getExtent(d);
   return points.ceilDiv(getTiles()[d] * blocks);
+}
+
+std::optional<AlignedRows> FuncOp::findAlignedRows() {
+  AffineMapAttr attr = getAlignedRows();
+  if (!attr)
+    return std::nullopt;
+  AffineMap map = attr.getValue();
+  return AlignedRows{map.getResult(0), cast<AffineDimExpr>(map.getResult(1)).getPosition(),
+                     cast<AffineConstantExpr>(map.getResult(2)).getValue()};
+}
+
+void FuncOp::setAlignedRows(const AlignedRows &rows) {
+  Builder b(getContext());
+  AffineExpr results[] = {rows.form, b.getAffineDimExpr(rows.index), b.getAffineConstantExpr(rows.align)};
+  setAlignedRowsAttr(AffineMapAttr::get(AffineMap::get(getRank(), getSizes().size(), results, getContext())));
 }
 
 LogicalResult FuncOp::verifyRegions() { return verifyFunc(*this); }

@@ -47,6 +47,14 @@ def Tile_UnitAttr : Attr<CPred<"::llvm::isa<::mlir::StringAttr>($_self) && "
   let constBuilderCall = "$_builder.getStringAttr(::kernelc::nameOf($0))";
 }
 
+/// A map that may be missing where a function is built.
+def Tile_RowsAttr : Attr<CPred<"::llvm::isa<::mlir::AffineMapAttr>($_self)">, "an affine map"> {
+  let storageType = "::mlir::AffineMapAttr";
+  let returnType = "::mlir::AffineMapAttr";
+  let convertFromStorage = "$_self";
+  let constBuilderCall = "$0";
+}
+
 def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread block";
   let description = !strconcat([{
@@ -73,6 +81,9 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       bytes): per argument its strides in elements, `()[sizes] -> (strides)`, or `unit`
       for a dense one, and the bytes that its address is a multiple of. Strides that a
       launch brings are sizes behind those of the kernel.
+    - `aligned_rows` (`(indices)[sizes] -> (form, index, align)`): rows lie along `index` and begin anywhere in memory; the launch's
+      tiles begin where `form`, the elements from a tensor's first to a point, is a multiple of `align`, so up to `align` - 1 points
+      before a row's first. Masks along the index hold from point 0 on.
     - `size_div`, `size_max`: what the variant may assume of each size (1, -1: nothing).
     - `kernel`: that of the program of which it is a launch; `number`: the launch's place in the plan (look-back's zeros have none).
 
@@ -98,6 +109,7 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
       orders up to 32 teams. They are made by their ops, and a copy signals a channel of its ring's slots.
     - [C12] `tile.roles` is at the top level of the function, at most once; roles are whole warpgroups, with a producer warp for each producer.
     - [C13] control flow is `scf.for`, counting by an index, and `scf.if`.
+    - [C14] `aligned_rows`, where given, goes from the indices and the sizes to a form, an index and a power of two above 1.
   }]);
   let arguments = !con((ins SymbolNameAttr:$sym_name, StrArrayAttr:$sizes,
     DenseI64ArrayAttr:$size_div, DenseI64ArrayAttr:$size_max,
@@ -112,7 +124,8 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     DefaultValuedAttr<StrAttr, "\"sm_80\"">:$target,
     DefaultValuedStrAttr<StrAttr, "">:$kernel, DefaultValuedAttr<I64Attr, "-1">:$number,
     DefaultValuedOptionalAttr<ArrayAttr, "{}">:$arg_strides,
-    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$arg_alignment));
+    DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$arg_alignment,
+    DefaultValuedOptionalAttr<Tile_RowsAttr, "::mlir::AffineMapAttr()">:$aligned_rows));
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -124,6 +137,14 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     ::mlir::AffineExpr getExtent(unsigned d);
     /// How many program ids there are along index d.
     ::mlir::AffineExpr getNumPrograms(unsigned d);
+    /// What `aligned_rows` says; nothing where it is not given.
+    std::optional<AlignedRows> findAlignedRows();
+    /// Whether tiles along index d may begin before its first point.
+    bool isAlignedAlong(unsigned d) {
+      std::optional<AlignedRows> rows = findAlignedRows();
+      return rows && rows->index == d;
+    }
+    void setAlignedRows(const AlignedRows &rows);
     /// Warps of all teams of the consumer.
     int64_t getConsumerWarps() { return int64_t(getWarps() * getPingpong()); }
   }];

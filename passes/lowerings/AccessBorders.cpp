@@ -2,7 +2,6 @@
 // Which elements of an access are there: masks of indices, borders that lie inside a vector, the bounds rules of tensors.
 #include "passes/lowerings/AccessLowering.h"
 
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/MaskNames.h"
 #include "passes/tile/RowVector.h"
@@ -118,7 +117,7 @@ Value AccessLowering::insideAlong(int64_t d, Value at, int64_t points) {
   Location loc = c_.named(c_.indexName(d) + "_inside", loc_);
   Value end = c_.expand(c_.func.getExtent(d) - (points - 1), {}, loc_);
   Value below = arith::CmpIOp::create(c_.b, loc, arith::CmpIPredicate::slt, at, end);
-  if (!tile::isAligned(c_.func, unsigned(d)))
+  if (!c_.func.isAlignedAlong(unsigned(d)))
     return below;
   Location begun = c_.named(c_.indexName(d) + "_begun", loc_);
   return conjunction(arith::CmpIOp::create(c_.b, begun, arith::CmpIPredicate::sge, at, c_.index(0, loc_)), below);

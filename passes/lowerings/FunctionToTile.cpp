@@ -8,7 +8,6 @@
 #include "ir/te/Hints.h"
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
-#include "ir/tile/Marks.h"
 #include "passes/analysis/Memories.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
@@ -201,7 +200,7 @@ void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {
   const Target *target = findTarget(plan_.target);
   const AlignedRowCosts &costs = (target ? *target->costs : kMeasuredCosts).alignedRows;
   if (std::optional<RowForm> rows = findAlignedRows(l_, ops_, {plan_.sizeDiv, plan_.sizeMax}, costs))
-    tile::kRows.putOn(func_, {rows->form, unsigned(rows->index), rows->align});
+    func_.setAlignedRows(tile::AlignedRows{rows->form, unsigned(rows->index), rows->align});
   func_.setKernel(kernel_.getSymName());
   func_.setNumber(number);
 }
@@ -226,7 +225,7 @@ void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
     c_.onGrid.set(unsigned(g));
     c_.offsets[g] = startOfTile(g, numberOfTile(g, tileNumber, half, loc), loc);
   }
-  if (std::optional<tile::AlignedRows> rows = tile::kRows.findOn(func_)) // (loops over the index begin there themselves)
+  if (std::optional<tile::AlignedRows> rows = func_.findAlignedRows()) // (loops over the index begin there themselves)
     if (Value &at = c_.offsets[rows->index]; Value before = pointsBefore(b_, func_, rows->index, c_.offsets, loc))
       at = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[rows->index] + "0"), loc), at, before);
 }
@@ -268,7 +267,7 @@ void LaunchEmitter::findRagged() {
     bool isWalked = isHeld(i) || (i == l_.clusterIndex && isOnGrid);
     int64_t together = isWalked ? (l_.paired ? 2 : l_.cluster) : 1, whole = l_.tiles[i] * together;
     c_.mayBeBeyond[i] = together > 1;
-    c_.ragged[i] = tile::isAligned(func_, unsigned(i)) || divisor == 0 || divisor % whole != 0 ||
+    c_.ragged[i] = func_.isAlignedAlong(unsigned(i)) || divisor == 0 || divisor % whole != 0 ||
                    (mayBeEmpty && (loopsOf(i).empty() || hasFirstRound(i)));
   }
 }

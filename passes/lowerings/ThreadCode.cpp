@@ -2,7 +2,6 @@
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/cu/Marks.h"
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 
@@ -49,7 +48,7 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool compu
 static bool isNatural(tile::FuncOp func, AffineExpr e) {
   auto mayBeNegative = [&](AffineExpr part) {
     auto d = dyn_cast<AffineDimExpr>(part);
-    bool isAny = d && (d.getPosition() >= func.getRank() || tile::isAligned(func, d.getPosition()));
+    bool isAny = d && (d.getPosition() >= func.getRank() || func.isAlignedAlong(d.getPosition()));
     return isAny ? WalkResult::interrupt() : WalkResult::advance();
   };
   return te::isNonNegative(e) && !e.walk(mayBeNegative).wasInterrupted();
@@ -352,7 +351,7 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
     SmallVector<Value> coords = coordinates(tile::getLayout(tileValue), open, rank, loc);
     for (int64_t d : inside.getMask()) {
       Value offset = scalars.lookup(inside.getOffsets()[d]), end = expand(func.getExtent(d), {}, loc), at;
-      if (isRoundOfProducts(inside->getParentOp()) && !tile::isAligned(func, unsigned(d))) {
+      if (isRoundOfProducts(inside->getParentOp()) && !func.isAlignedAlong(unsigned(d))) {
         // One number a round for all of a thread's points, which differ by constants.
         Value first = add(offset, threadCoordinates(tile::getLayout(tileValue), rank, loc)[d], loc);
         at = registerCoordinate(tile::getLayout(tileValue), open, d, loc);
@@ -362,7 +361,7 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
       }
       at = at ? at : this->index(0, loc);
       Value below = arith::CmpIOp::create(b, named(indexName(d) + "_inside", loc), arith::CmpIPredicate::slt, at, end);
-      if (tile::isAligned(func, unsigned(d))) {
+      if (func.isAlignedAlong(unsigned(d))) {
         Value begun = arith::CmpIOp::create(b, named(indexName(d) + "_begun", loc), arith::CmpIPredicate::sge, at, this->index(0, loc));
         below = arith::AndIOp::create(b, named("inside", loc), begun, below);
       }

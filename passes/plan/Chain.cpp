@@ -35,7 +35,8 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
 }
 
 /// Whether tiles of the rows that `factor` is read by end where the rows do: of heads that lie beside each other in one row (`h * 40 + d`)
-/// a tile of whole rows of a slot would go on into the next head, unless the copy has a dim for heads.
+/// a tile of whole rows of a slot would go on into the next head, unless the copy has a dim for heads. (Where a row begins, which
+/// te-store-operands asks, the subscript's terms say; where it ends, the extent: of rows with padding these are two numbers.)
 bool endsWithRows(Operation *op, Value factor, const Target &target, const SizeFacts &facts) {
   ReadOp read = findOperandRead(factor);
   AffineMap map = read ? read.getMapOrIdentity() : AffineMap();
@@ -118,12 +119,12 @@ std::vector<FirstProduct> join(FirstProduct first, ArrayRef<FirstProduct> others
   return all;
 }
 
+Count countOf(int64_t bound) { return bound < 0 ? int64_t(1) << 40 : std::max<int64_t>(bound, 1); }
+
 Count pointsOf(AffineMap extents, ArrayRef<unsigned> dims, const SizeFacts &facts) {
   Count points = 1;
-  for (unsigned d : dims) {
-    int64_t most = knownMax(extents.getResult(d), facts);
-    points *= most < 0 ? (int64_t(1) << 40) : std::max<int64_t>(most, 1);
-  }
+  for (unsigned d : dims)
+    points *= countOf(knownMax(extents.getResult(d), facts));
   return points;
 }
 

@@ -84,6 +84,8 @@ std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, con
 /// numbers. Empty where it is none as it is written.
 std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &facts);
 
+/// A bound as a number that times are reckoned by: very many where there is none (-1), one at least.
+Count countOf(int64_t bound);
 /// How many points these dims have together, very many where that is not known.
 Count pointsOf(mlir::AffineMap extents, llvm::ArrayRef<unsigned> dims, const SizeFacts &facts);
 /// Columns of a warpgroup's tile that has all `points` columns of a chain: whole boxes of 32, or of 64 where rows of more begin inside a

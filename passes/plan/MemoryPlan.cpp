@@ -125,6 +125,24 @@ static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
   return dense;
 }
 
+/// Whether some read takes the same elements for neighbours along the grid, each with another term of its sum: windows that meet.
+static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  bool meet = false;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+    ops[ordinal]->walk([&, &dims = dims](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      for (AffineExpr subscript : map.getResults()) {
+        bool hasResult = false, hasTerm = false;
+        for (auto [n, v] : llvm::enumerate(read.getOperands_()))
+          if (subscript.isFunctionOfDim(n))
+            for (unsigned d : findSupport(v, dims.size()).set_bits())
+              (llvm::is_contained(l.grid, dims[d]) ? hasResult : hasTerm) = true;
+        meet |= hasResult && hasTerm;
+      }
+    });
+  return meet;
+}
+
 bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
   if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back(), costs_.pointwise.windowStep))
     return false;
@@ -144,11 +162,16 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     return false; // a longer sum can be shared by warps
   l.warps = 8;
   int64_t left = l.warps * 32 * vector;
-  l.tiles[contiguous] = cutTile(clampTile(l, contiguous, left), extentMax(l, contiguous), 32); // (a warp beside a row's end at least)
+  bool meet = haveWindowsThatMeet(l, ops_);
+  auto tileOf = [&](int64_t index, int64_t least) { // (sums of parts are read once, wherever tiles end)
+    int64_t tile = clampTile(l, index, left);
+    return meet ? cutTile(tile, extentMax(l, index), least) : tile;
+  };
+  l.tiles[contiguous] = tileOf(contiguous, 32); // (a warp beside a row's end at least)
   left /= l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && left > 1) {
-      l.tiles[index] = cutTile(clampTile(l, index, left), extentMax(l, index), 16); // (shorter ones read more of what windows share)
+      l.tiles[index] = tileOf(index, 16); // (shorter ones read more of what windows share)
       left /= l.tiles[index];
     }
   int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results

@@ -25,7 +25,7 @@ WalkParts shareOutWalk(double tilesOfRows, int64_t walked, double column, double
                              : 0;
     return std::ceil(tilesOfRows * double(parts) / target.smCount) * (columns * column + costs.partOverhead) + merge;
   };
-  WalkParts best{0, timeOf(1, double(walked < 0 ? int64_t(1) << 40 : walked))};
+  WalkParts best{0, timeOf(1, double(countOf(walked)))};
   double whole = best.time;
   for (int64_t parts = 2; parts <= costs.mostParts && walked >= parts * costs.partColumns; ++parts) {
     int64_t chunk = llvm::alignTo(llvm::divideCeil(walked, parts), costs.partColumns);
@@ -67,11 +67,11 @@ WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &
 bool paysToSearchAhead(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &expected) {
   constexpr double kStrip = 512; // numbers that a warp asks for at a time (kc_smallest)
   auto [rows, others] = rowsOfWalk(cascade, walk, expected);
-  int64_t walked = knownMax(cascade.getExtents().getResult(walk.walked), expected);
+  double walked = double(pointsOf(cascade.getExtents(), walk.walked, expected));
   double tiles = others * std::ceil(rows / target.costs->chains.tileRows) / target.smCount;
   // Each strip waits for memory, and half of what there is lies ahead of a tile as a rule.
   double strip = double(target.bytesInFlightPerSm) * target.smCount / target.partRates.memory;
-  double own = tiles * std::ceil(double(walked < 0 ? int64_t(1) << 40 : walked) / kStrip) * strip / 2;
+  double own = tiles * std::ceil(walked / kStrip) * strip / 2;
   return own > 2 * target.partRates.launch;
 }
 

@@ -542,6 +542,37 @@ def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
     ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
 }
 
+def TeSearchCounts : Pass<"te-search-counts", "::kernelc::te::KernelOp"> {
+  let summary = "Search for how many elements compare with a value of each point, in place of counting them";
+  let description = [{
+    A sum of ones over an index k under a comparison with `<`, `<=`, `>` or `>=`, one side of which has k and the other points
+    that the first has not, is a place in what is counted, sorted. It is sorted once, and each point finds its place by halves:
+
+        y[b, n] = sum over k of (t[b, k] <= x[b, n])
+
+        ranks[b, j]            = sum over i of (t[b, i] before t[b, j])
+        sorted[b, ranks[b, j]] = t[b, j]
+        y[b, n]                = the most c with c = 0 or sorted[b, c - 1] <= x[b, n]
+
+    t may be of any order and any expression of k. What compares with more points stands before, and of what is alike, what has
+    the lower index; what is no number stands last, since it compares with nothing. Both sides are compared as the text says, so
+    that no rounding is added.
+
+    That pays where points are many more than what is counted (the target's costs of sorting): all pairs of t are compared in
+    its place. t has at least one element and a bound, which says how many halves there are; counts of f32 are exact up to 2^24.
+
+    *Runs before `te-sort-scatters` with `owners`, because* that is where statements become sums over points that others pick;
+    *and before `te-mask-to-domain`, because* a mask of the terms is what is counted. Precondition: none. Postcondition: what is
+    sorted is a `te.scatter` that is unique. Numeric effect: none.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">,
+    ListOption<"sizeLike", "size-like", "int64_t", "what speed is reckoned by of sizes without a bound, which need not hold; -1: nothing">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
   let summary = "Let rows ask for the points that are scattered to them, and give sums of floats one result";
   let description = [{
@@ -589,13 +620,6 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
 
     That pays where points have few values each and rows are not many more than points. Where rows are many it pays to ask first which
     words the values use (a bit each, `or` over all points): the others are neither zeroed nor read.
-
-    A count of what compares in one way with a value of each point is found by halves in what is counted, sorted (`owners`):
-
-        y[n] = sum over k of (t[k] <= x[n])   =>   ranks[j] = sum over i of (t[i] before t[j]),  sorted[ranks[j]] = t[j],
-                                                   y[n] = the most c with c = 0 or sorted[c - 1] <= x[n]
-
-    t may be of any order; what is no number stands last. That pays where points are many more than what is counted.
 
     *The first run (`owners`: rows that ask) stands before `te-reader-windows`, because* what asks points is a
     sum like any other, whose conditions and residue classes later passes find; *the second one right before

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "passes/te/SearchCounts.h"
+// te-search-counts: see Passes.td.
+#include "passes/Passes.h"
 
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
-#include "passes/te/ScatterSorter.h"
+#include "passes/plan/PlanAttr.h"
+#include "passes/plan/Rewrite.h"
+#include "passes/te/LikelySizes.h"
 #include "passes/te/StatementWriter.h"
+#include "support/TargetCosts.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace kernelc::te {
+namespace kernelc {
+#define GEN_PASS_DEF_TESEARCHCOUNTS
+#include "passes/Passes.h.inc"
+
+using namespace te;
+
 namespace {
 
 constexpr int64_t kMostExact = int64_t(1) << 24; ///< ones that an f32 counts
@@ -73,32 +83,28 @@ std::optional<Counted> findCounted(ReduceOp reduce) {
 
 class CountSearcher : StatementWriter {
 public:
-  CountSearcher(ReduceOp reduce, Counted counted)
-      : StatementWriter(reduce, reduce.getName().value_or("count")), reduce_(reduce), c_(std::move(counted)),
-        length_(reduce.getExtents().getResult(reduce.getNumParallel())) {
+  /// `most`: of points that are counted.
+  CountSearcher(ReduceOp reduce, const Counted &counted, int64_t most)
+      : StatementWriter(reduce, reduce.getName().value_or("count")), reduce_(reduce), c_(counted),
+        length_(reduce.getExtents().getResult(reduce.getNumParallel())), most_(most) {
     for (unsigned d : c_.batch)
       shape_.push_back(reduce_.getExtents().getResult(d));
     shape_.push_back(length_);
   }
 
-  bool pays(const SizeFacts &facts, const SizeFacts &likely) {
-    most_ = knownMax(length_, facts);
-    double points = 1, batch = 1, length = double(knownMax(length_, likely));
-    for (unsigned d = 0; d < reduce_.getNumParallel(); ++d) {
-      int64_t extent = knownMax(reduce_.getExtents().getResult(d), likely);
-      if (extent < 0)
-        return false;
-      (llvm::is_contained(c_.batch, d) ? batch : points) *= double(extent);
-    }
-    bool isExact = !isa<FloatType>(reduce_.getResult().getType().getElementType()) || most_ <= kMostExact;
-    if (most_ < 0 || !isExact || !knownPositive(length_, facts))
-      return false;
-    double bytes = length * c_.left.getType().getIntOrFloatBitWidth() / 8;
-    const SortingCosts &costs = sortingCosts();
-    double step = c_.batch.empty() && bytes <= costs.bytesOfTable ? costs.found : costs.foundInCaches;
-    double searched = costs.launchesOfSearch * costs.launch + batch * length * length * costs.comparison +
-                      batch * points * llvm::Log2_64_Ceil(uint64_t(most_) + 1) * step;
-    return searched * costs.timesAsFast < batch * points * length * costs.comparison;
+  /// What search() makes.
+  RewriteSketch sketch() {
+    SmallVector<AffineExpr> pairs(shape_);
+    pairs.push_back(length_);
+    AffineMap every = over(reduce_.getExtents().getResults().take_front(reduce_.getNumParallel()));
+    TensorSketch ranks{over(shape_), b.getI32Type()}, sorted{over(shape_), c_.left.getType()};
+    RewriteSketch s;
+    s.drop(reduce_);
+    s.make({ReduceOp::getOperationName(), over(pairs), unsigned(shape_.size()), loadsOf(c_.left), {ranks}});
+    s.make({ScatterOp::getOperationName(), over(shape_), unsigned(shape_.size()), loadsOf(c_.left, ranks), {sorted}});
+    s.make(
+        {ComputeOp::getOperationName(), every, reduce_.getNumParallel(), loadsOf(c_.right, sorted), {sketchTensor(reduce_.getResult())}});
+    return s;
   }
 
   void search() {
@@ -118,6 +124,23 @@ public:
   }
 
 private:
+  /// The tensors that `v` is made of, and `made`.
+  static SmallVector<TensorSketch> loadsOf(Value v, std::optional<TensorSketch> made = {}) {
+    llvm::SetVector<Value> values, tensors;
+    values.insert(v);
+    for (size_t i = 0; i < values.size(); ++i) {
+      Operation *def = values[i].getDefiningOp();
+      if (auto read = dyn_cast_or_null<ReadOp>(def))
+        tensors.insert(read.getTensor());
+      for (Value operand : def ? def->getOperands() : ValueRange())
+        if (!isa<RankedTensorType>(operand.getType()))
+          values.insert(operand);
+    }
+    SmallVector<TensorSketch> loads = llvm::map_to_vector(tensors, sketchTensor);
+    if (made)
+      loads.push_back(*made);
+    return loads;
+  }
   Value leftAt(ValueRange batch, Value j) {
     IRMapping mapping;
     for (auto [d, v] : llvm::zip(c_.batch, batch))
@@ -213,21 +236,71 @@ private:
   ReduceOp reduce_;
   Counted c_;
   AffineExpr length_;
-  int64_t most_ = -1;
+  int64_t most_;
   SmallVector<AffineExpr> shape_; ///< of what is sorted
 };
 
+class CountSearch {
+public:
+  /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
+  CountSearch(const SizeFacts &facts, const SizeFacts &likely, const SortingCosts &costs) : facts_(facts), likely_(likely), costs_(costs) {}
+
+  struct Site {
+    ReduceOp reduce;
+    Counted counted;
+    int64_t most; ///< points that are counted
+  };
+  StringRef name() const { return "te-search-counts"; }
+
+  FailureOr<std::optional<Site>> find(Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    std::optional<Counted> counted = reduce ? findCounted(reduce) : std::nullopt;
+    if (!counted)
+      return std::optional<Site>();
+    AffineExpr length = lengthOf(reduce);
+    int64_t most = knownMax(length, facts_);
+    bool isExact = !isa<FloatType>(reduce.getResult().getType().getElementType()) || most <= kMostExact;
+    if (most < 0 || !isExact || !knownPositive(length, facts_))
+      return std::optional<Site>();
+    return std::optional<Site>(Site{reduce, *counted, most});
+  }
+  RewriteSketch sketch(const Site &site) const { return CountSearcher(site.reduce, site.counted, site.most).sketch(); }
+  bool pays(const Site &site, const RewriteSketch &) const {
+    ReduceOp reduce = site.reduce;
+    ArrayRef<unsigned> own = site.counted.batch;
+    double points = 1, batch = 1, length = double(knownMax(lengthOf(reduce), likely_));
+    for (unsigned d = 0; d < reduce.getNumParallel(); ++d) {
+      int64_t extent = knownMax(reduce.getExtents().getResult(d), likely_);
+      if (extent < 0)
+        return false;
+      (llvm::is_contained(own, d) ? batch : points) *= double(extent);
+    }
+    double bytes = length * site.counted.left.getType().getIntOrFloatBitWidth() / 8;
+    double step = own.empty() && bytes <= costs_.bytesOfTable ? costs_.found : costs_.foundInCaches;
+    double searched = costs_.launchesOfSearch * costs_.launch + batch * length * length * costs_.comparison +
+                      batch * points * llvm::Log2_64_Ceil(uint64_t(site.most) + 1) * step;
+    return searched * costs_.timesAsFast < batch * points * length * costs_.comparison;
+  }
+  void apply(const Site &site) { CountSearcher(site.reduce, site.counted, site.most).search(); }
+
+private:
+  static AffineExpr lengthOf(ReduceOp reduce) { return reduce.getExtents().getResult(reduce.getNumParallel()); }
+
+  SizeFacts facts_, likely_;
+  const SortingCosts &costs_;
+};
+
+struct TeSearchCountsPass : impl::TeSearchCountsBase<TeSearchCountsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    FailureOr<KnownTarget> known = getKnownTarget(getOperation(), target, sizeDiv, sizeMax);
+    if (failed(known))
+      return signalPassFailure();
+    SmallVector<int64_t> likely = likelySizes(known->sizeMax, sizeLike);
+    if (failed(rewriteEach(getOperation(), CountSearch(known->facts(), {known->sizeDiv, likely}, known->target->costs->sorting))))
+      signalPassFailure();
+  }
+};
+
 } // namespace
-
-bool searchCount(ReduceOp reduce, const SizeFacts &facts, const SizeFacts &likely) {
-  std::optional<Counted> counted = findCounted(reduce);
-  if (!counted)
-    return false;
-  CountSearcher searcher(reduce, *counted);
-  if (!searcher.pays(facts, likely))
-    return false;
-  searcher.search();
-  return true;
-}
-
-} // namespace kernelc::te
+} // namespace kernelc

@@ -2,8 +2,8 @@
 // te-sort-scatters: see Passes.td. ScatterSorter.h says how.
 #include "passes/Passes.h"
 
+#include "passes/te/LikelySizes.h"
 #include "passes/te/ScatterSorter.h"
-#include "passes/te/SearchCounts.h"
 
 using namespace mlir;
 
@@ -22,13 +22,7 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     SmallVector<int64_t> div(sizeDiv.begin(), sizeDiv.end()), max(sizeMax.begin(), sizeMax.end());
     div.resize(kernel.getNumSizes(), 1);
     max.resize(kernel.getNumSizes(), -1);
-    SmallVector<int64_t> likely = max;
-    for (auto [i, n] : llvm::enumerate(sizeLike))
-      if (n >= 0 && i < likely.size())
-        likely[i] = n;
-    if (owners)
-      for (ReduceOp op : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
-        (void)searchCount(op, {div, max}, {div, likely});
+    SmallVector<int64_t> likely = likelySizes(max, sizeLike);
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
       if (op.isUnique() || (op.getAnyOrder() && !owners)) // (te-split-reduce has made some)
         continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/Access.h"
 
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Meeting.h"
 #include "llvm/Support/MathExtras.h"
@@ -117,7 +116,7 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, int64_t dim
 
 int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const ContiguousRun &run, bool ragged, int64_t limit) {
   // Where windows of a block's own memory are read, neighbours are of neighbouring lanes: vectors of lanes lie in the same banks.
-  if (run.dim < 0 || tile::isAligned(func, unsigned(run.dim)) || llvm::any_of(func.getSources(), tile::isOwnMemory))
+  if (run.dim < 0 || func.isAlignedAlong(unsigned(run.dim)) || llvm::any_of(func.getSources(), tile::isOwnMemory))
     return 1;
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
   BaseLayout layout = layoutOfBase(func, base);
@@ -179,7 +178,7 @@ KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsign
     points.addAtLeastZero(getAffineDimExpr(d, func.getContext()), p);
   // (Tiles that begin where vectors do have points before the first one, which only a mask knows.)
   for (unsigned d = 0; d < shape.size(); ++d)
-    if (tile::isAligned(func, d) && subscript.isFunctionOfDim(d) && !llvm::is_contained(kept, int64_t(d)))
+    if (func.isAlignedAlong(d) && subscript.isFunctionOfDim(d) && !llvm::is_contained(kept, int64_t(d)))
       return {};
   return {points.isNeverNegative(subscript, p), points.isNeverNegative(tensor.getResult(r) - 1 - subscript, p)};
 }

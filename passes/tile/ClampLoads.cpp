@@ -2,7 +2,6 @@
 // tile-clamp-loads: see Passes.td.
 #include "passes/Passes.h"
 
-#include "ir/tile/Marks.h"
 #include "ir/tile/States.h"
 #include "passes/tile/Access.h"
 #include "llvm/ADT/STLExtras.h"
@@ -31,7 +30,7 @@ llvm::BitVector findSeparate(FuncOp func) {
     separate.set(unsigned(d));
   if (func.getCluster() > 1)
     separate.reset(unsigned(func.getClusterIndex()));
-  if (std::optional<AlignedRows> rows = kRows.findOn(func)) // (whose last vector does not end with the extent)
+  if (std::optional<AlignedRows> rows = func.findAlignedRows()) // (whose last vector does not end with the extent)
     separate.reset(rows->index);
   func.walk([&](Operation *op) {
     if (!isPointwise(op))

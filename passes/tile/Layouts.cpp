@@ -3,7 +3,6 @@
 #include "passes/Passes.h"
 
 #include "ir/te/ScheduleLoc.h"
-#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
@@ -80,8 +79,28 @@ private:
       if (!products_.isRows(extent))
         return emitError(c.values.front().getLoc())
                << "a tile of " << extent << " elements along an index that is no product's has no layout: it needs powers of two";
-    // The dim most bytes are contiguous along decides.
-    SmallVector<int64_t> weight(c.shape.size(), 0), vector(c.shape.size(), 1), most(c.shape.size(), 16);
+    DimWeights of = weigh(c);
+    auto best = llvm::max_element(of.bytes);
+    c.contiguous = best != of.bytes.end() && *best > 0 ? best - of.bytes.begin() : -1;
+    int64_t width = c.contiguous >= 0 ? std::min(of.vector[c.contiguous], of.most[c.contiguous]) : 1;
+    if (int64_t results = width < widthOf(c) && llvm::is_contained(of.reduced, c.contiguous) ? findWindows(c, of.reduced) : -1;
+        results >= 0) {
+      c.contiguous = results;
+      width = 1;
+    }
+    c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? -1 : findWindowDim(c));
+    return success();
+  }
+
+  /// What accesses of a component say of its dims, and which dims are reduced. The dim that most bytes are contiguous along decides.
+  struct DimWeights {
+    SmallVector<int64_t> bytes, vector, most; ///< elements of a vector: that some access can have, and that all may
+    SmallVector<int64_t> reduced;
+    bool reduces = false;
+  };
+  DimWeights weigh(const LayoutComponent &c) {
+    size_t rank = c.shape.size();
+    DimWeights of{SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 1), SmallVector<int64_t>(rank, 16), {}};
     int64_t elements = llvm::product_of(c.shape);
     llvm::DenseSet<std::pair<const void *, const void *>> seen;
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
@@ -93,26 +112,24 @@ private:
       if (dim < 0)
         return;
       int64_t bytes = std::max(1u, cast<MemRefType>(base.getType()).getElementTypeBitWidth() / 8);
-      weight[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
+      of.bytes[dim] += bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
       // (of nibbles as many as of bytes: what is made of them is wider)
       int64_t limit = std::min<int64_t>(16 / bytes, c.shape[dim]);
       int64_t v =
           std::max(provableVector(func_, base, map, run, llvm::is_contained(mask, dim), limit), rowVector(func_, base, map, run, limit));
-      vector[dim] = std::max(vector[dim], v);
+      of.vector[dim] = std::max(of.vector[dim], v);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
-      if (!isAligned(func_, unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
+      if (!func_.isAlignedAlong(unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
           cast<RankedTensorType>(tile.getType()).getNumElements() == elements)
-        most[dim] = v;
+        of.most[dim] = v;
     };
-    bool reduces = false;
-    SmallVector<int64_t> reducedDims;
     for (Value v : c.values) {
       if (auto load = v.getDefiningOp<LoadOp>())
         weigh(load.getBase(), load.getMap(), v, load.getMask());
       if (auto reduce = v.getDefiningOp<ReduceOp>()) {
-        reduces = true;
-        llvm::append_range(reducedDims, reduce.getDims());
+        of.reduces = true;
+        llvm::append_range(of.reduced, reduce.getDims());
       }
       for (Operation *user : v.getUsers())
         if (auto store = dyn_cast<StoreOp>(user); store && store.getValue() == v)
@@ -120,17 +137,7 @@ private:
         else if (auto scatter = dyn_cast<ScatterOp>(user); scatter && scatter.getValue() == v)
           weigh(scatter.getBase(), scatter.getMap(), v, scatter.getMask());
     }
-    auto best = llvm::max_element(weight);
-    c.contiguous = best != weight.end() && *best > 0 ? best - weight.begin() : -1;
-    int64_t width = c.contiguous >= 0 ? std::min(vector[c.contiguous], most[c.contiguous]) : 1;
-    if (int64_t results = width < widthOf(c) && llvm::is_contained(reducedDims, c.contiguous) ? findWindows(c, reducedDims) : -1;
-        results >= 0) {
-      c.contiguous = results;
-      width = 1;
-    }
-    c.parent = blocked(c.shape, c.contiguous, width, reduces ? ArrayRef<int64_t>(reducedDims) : ArrayRef<int64_t>(),
-                       reduces ? -1 : findWindowDim(c));
-    return success();
+    return of;
   }
 
   static int64_t widthOf(const LayoutComponent &c) { return c.contiguous >= 0 ? c.shape[c.contiguous] : 1; }

@@ -72,7 +72,7 @@ int64_t findWalked(FuncOp func, scf::ForOp loop) {
 
 Peeled findPeeled(FuncOp func, scf::ForOp loop) {
   Peeled found{findWalked(func, loop)};
-  if (found.dim < 0 || isAligned(func, unsigned(found.dim))) // (whose first round is not full either)
+  if (found.dim < 0 || func.isAlignedAlong(unsigned(found.dim))) // (whose first round is not full either)
     return {};
   FullRounds rounds(func, loop, unsigned(found.dim));
   bool fromZero = getConstantIntValue(loop.getLowerBound()) == 0;

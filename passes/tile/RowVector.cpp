@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/tile/RowVector.h"
 
-#include "ir/tile/Marks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/index/Affine.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,7 +14,7 @@ using namespace tile;
 static te::SizeFacts factsOf(FuncOp func) { return {func.getSizeDiv(), func.getSizeMax()}; }
 
 int64_t rowVector(FuncOp func, Value base, AffineMap map, const ContiguousRun &run, int64_t limit) {
-  std::optional<AlignedRows> rows = kRows.findOn(func);
+  std::optional<AlignedRows> rows = func.findAlignedRows();
   if (!rows || run.dim != int64_t(rows->index) || run.perElement != 1 || run.step != 1)
     return 1;
   BaseLayout layout = layoutOfBase(func, base);
@@ -30,7 +29,7 @@ int64_t rowVector(FuncOp func, Value base, AffineMap map, const ContiguousRun &r
 }
 
 Value pointsBefore(OpBuilder &b, FuncOp func, unsigned index, ArrayRef<Value> offsets, Location loc) {
-  std::optional<AlignedRows> rows = kRows.findOn(func);
+  std::optional<AlignedRows> rows = func.findAlignedRows();
   if (!rows || rows->index != index)
     return {};
   // Where the row begins in memory, modulo a vector: so much is left of constants.
@@ -49,7 +48,7 @@ Value pointsBefore(OpBuilder &b, FuncOp func, unsigned index, ArrayRef<Value> of
 
 int64_t mostCovered(FuncOp func, unsigned index) {
   int64_t most = te::knownMax(func.getExtent(index), factsOf(func));
-  std::optional<AlignedRows> rows = kRows.findOn(func);
+  std::optional<AlignedRows> rows = func.findAlignedRows();
   return most >= 0 && rows && rows->index == index ? most + rows->align - 1 : most;
 }
 

@@ -130,6 +130,46 @@ tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (
   tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
 }
 // -----
+// expected-error @+1 {{[C14] aligned_rows must go from the indices and the sizes to a form, an index and a power of two above 1}}
+tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
+    grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
+    tiles = array<i64: 32>, aligned_rows = affine_map<(d0)[s0] -> (d0, d0, 6)>, warps = 1 : i64} {
+^bb0(%x: memref<?xf32>):
+  %i = tile.program_id 0
+  %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
+  tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
+}
+// -----
+// expected-error @+1 {{[C14] aligned_rows must go from the indices and the sizes to a form, an index and a power of two above 1}}
+tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
+    grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
+    tiles = array<i64: 32>, aligned_rows = affine_map<(d0)[s0] -> (d0, d0 + 1, 4)>, warps = 1 : i64} {
+^bb0(%x: memref<?xf32>):
+  %i = tile.program_id 0
+  %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
+  tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
+}
+// -----
+// expected-error @+1 {{[C14] aligned_rows must go from the indices and the sizes to a form, an index and a power of two above 1}}
+tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
+    grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
+    tiles = array<i64: 32>, aligned_rows = affine_map<(d0)[s0] -> (d0, d0)>, warps = 1 : i64} {
+^bb0(%x: memref<?xf32>):
+  %i = tile.program_id 0
+  %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
+  tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
+}
+// -----
+// expected-error @+1 {{[C14] aligned_rows must go from the indices and the sizes to a form, an index and a power of two above 1}}
+tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
+    grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
+    tiles = array<i64: 32>, aligned_rows = affine_map<(d0) -> (d0, d0, 4)>, warps = 1 : i64} {
+^bb0(%x: memref<?xf32>):
+  %i = tile.program_id 0
+  %v = tile.load %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : memref<?xf32> -> tensor<32xf32>
+  tile.store %v, %x[%i] map affine_map<(d0)[s0] -> (d0)> {mask = array<i64: 0>} : tensor<32xf32>, memref<?xf32>
+}
+// -----
 tile.func @f attributes {arg_names = ["x"], arg_shapes = [affine_map<()[s0] -> (s0)>], arg_types = ["f32"], extents = affine_map<()[s0] -> (s0)>,
     grid_dims = array<i64: 0>, indices = ["i"], size_div = array<i64: 1>, size_max = array<i64: -1>, sizes = ["N"], sources = array<i64: 0>,
     tiles = array<i64: 32>, warps = 1 : i64} {

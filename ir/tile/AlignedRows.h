@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mlir/IR/AffineExpr.h"
+
+namespace kernelc::tile {
+
+/// Rows of a launch that begin anywhere in memory, and its tiles where vectors do: up to `align` - 1 points before the first of `index`.
+/// Masks along that index hold from point 0 on.
+struct AlignedRows {
+  mlir::AffineExpr form; ///< elements from a tensor's first to a point, over the launch's indices and the sizes
+  unsigned index = 0;    ///< along which rows lie
+  int64_t align = 1;     ///< a tile begins where the form is a multiple of that
+};
+
+} // namespace kernelc::tile
