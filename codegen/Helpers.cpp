@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/MultiplyHelper.h"
 #include "codegen/WgmmaHelper.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -38,7 +39,12 @@ const Spelling *findSpelling(llvm::StringRef name, int generation) {
 } // namespace
 
 bool hasHelper(llvm::StringRef name, int generation) {
-  return wgmmaHelperText(name) ? generation == 90 : findSpelling(name, generation) != nullptr;
+  return wgmmaHelperText(name) ? generation == 90 : multiplyHelperText(name) || findSpelling(name, generation);
+}
+
+std::optional<std::string> specialisedText(llvm::StringRef name) {
+  std::optional<std::string> text = wgmmaHelperText(name);
+  return text ? text : multiplyHelperText(name);
 }
 
 std::vector<HelperSpelling> helperSpellings() {
@@ -53,7 +59,7 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   for (bool grew = true; grew;) {
     grew = false;
     for (const std::string &n : std::set<std::string>(wanted)) {
-      if (wgmmaHelperText(n)) // a specialisation needs its template
+      if (specialisedText(n)) // a specialisation needs its template
         grew |= wanted.insert(llvm::StringRef(n).split('<').first.str()).second;
       if (const Spelling *s = findSpelling(n, generation)) {
         llvm::SmallVector<llvm::StringRef> needs;
@@ -70,7 +76,7 @@ std::string helperText(const std::set<std::string> &names, int generation) {
       order.push_back(&s);
   std::string device, host, both, specialised;
   for (const std::string &n : names)
-    if (std::optional<std::string> text = wgmmaHelperText(n))
+    if (std::optional<std::string> text = specialisedText(n))
       specialised += *text + "\n";
   for (const Spelling *s : order) {
     if (llvm::StringRef(s->host) == "=") {

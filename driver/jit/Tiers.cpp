@@ -85,7 +85,7 @@ bool isWorthFastCode(const VariantCode &code) {
     absl::string_view text = code.units[u].text;
     if (code.cubins[u].bytes.empty() && (absl::StrContains(text, "kc_wgmma_") || absl::StrContains(text, "kc_mma_")))
       return false;
-    hasProduct |= code.cubins[u].bytes.empty() && absl::StrContains(text, "fmaf(");
+    hasProduct |= code.cubins[u].bytes.empty() && (absl::StrContains(text, "fmaf(") || absl::StrContains(text, "kc_multiply_"));
   }
   return hasProduct;
 }
