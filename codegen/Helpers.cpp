@@ -74,10 +74,13 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   for (const Spelling &s : kSpellings)
     if (wanted.count(s.name) && findSpelling(s.name, generation) == &s)
       order.push_back(&s);
-  std::string device, host, both, specialised;
-  for (const std::string &n : names)
-    if (std::optional<std::string> text = specialisedText(n))
+  std::string device, host, both, specialised, products;
+  for (const std::string &n : names) {
+    if (std::optional<std::string> text = wgmmaHelperText(n))
       specialised += *text + "\n";
+    if (std::optional<std::string> text = multiplyHelperText(n))
+      products += *text + "\n";
+  }
   for (const Spelling *s : order) {
     if (llvm::StringRef(s->host) == "=") {
       both += s->text;
@@ -98,7 +101,9 @@ std::string helperText(const std::set<std::string> &names, int generation) {
       out += "#else\n" + host;
     out += "#endif\n";
   }
-  return out + both;
+  if (!products.empty())
+    products = "#if !defined(KC_HOST) && !defined(KC_LOOPS)\n" + products + "#endif\n";
+  return out + both + products;
 }
 
 } // namespace kernelc::codegen

@@ -59,10 +59,11 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
   const Vectors b{'b', n[4], n[5], n[6], sums + a.vectors()};
   if (!b.isValid() || rounds < 1)
     return std::nullopt;
-  std::string text = "template <> __device__ __forceinline__ void " + name.str() +
-                     "(\n    float *d, const float *const *a, const float *const *b) {\n"
-                     "#define KC_ADD(d, a, b) \"fma.rn.f32 %\" #d \", a\" #a \", b\" #b \", %\" #d \";\\n\"\n#define KC_ROUND(k) \\\n" +
-                     fetchText(a) + fetchText(b);
+  std::string text = n[7] ? "// Back and forth over the columns: a register that was read last is read next.\n" : "";
+  text += "template <> __device__ __forceinline__ void " + name.str() +
+          "(\n    float *d, const float *const *a, const float *const *b) {\n"
+          "#define KC_ADD(d, a, b) \"fma.rn.f32 %\" #d \", a\" #a \", b\" #b \", %\" #d \";\\n\"\n#define KC_ROUND(k) \\\n" +
+          fetchText(a) + fetchText(b);
   for (int row = 0; row < a.count; ++row)
     for (int nth = 0; nth < b.count; ++nth) {
       const int column = n[7] && row % 2 ? b.count - 1 - nth : nth;
