@@ -288,7 +288,7 @@ void Emitter::emitOp(Operation *op) {
     return;
   if (!isBookkeeping(op))
     mark(op->getLoc());
-  for (auto emit : {&Emitter::emitControl, &Emitter::emitMemory, &Emitter::emitUnit, &Emitter::emitBarrier})
+  for (auto emit : {&Emitter::emitProduct, &Emitter::emitControl, &Emitter::emitMemory, &Emitter::emitUnit, &Emitter::emitBarrier})
     if ((this->*emit)(op))
       return;
   if (op->getNumResults() == 1 && op->getNumRegions() == 0)
@@ -345,6 +345,7 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   ++indent_;
   slots_.emplace(kernel);
   slots_->reserve(names_);
+  findProducts(kernel);
   std::string before = std::exchange(out_, std::string());
   emitBlock(kernel.getBlock());
   std::string body = std::exchange(out_, std::move(before));

@@ -8,6 +8,7 @@
 #include "codegen/EmitCuda.h"
 #include "codegen/Names.h"
 #include "codegen/Operators.h"
+#include "codegen/ProductRounds.h"
 #include "codegen/SlotNames.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -93,6 +94,12 @@ private:
   void holdOperand(mlir::Value registers);
   std::string accumulates(bool fresh, mlir::Value accumulate);
 
+  // EmitProducts.cpp
+  void findProducts(cu::KernelOp kernel);
+  bool emitProduct(mlir::Operation *op);
+  void emitProductLoop(const ProductRounds &product);
+  const ProductRounds *findProduct(llvm::function_ref<bool(const ProductRounds &)> has) const;
+
   // EmitMemory.cpp
   bool emitMemory(mlir::Operation *op);
   void emitAlloca(mlir::memref::AllocaOp op);
@@ -148,6 +155,7 @@ private:
   std::set<std::string> &typedefs_, &helpers_;
   NameTable names_;
   std::optional<SlotNames> slots_;
+  std::vector<ProductRounds> products_; ///< of the kernel being printed
   llvm::DenseSet<mlir::Operation *> inlined_;
   llvm::DenseMap<mlir::Operation *, bool> declares_; ///< stores that declare their variable; whether as a constant
   llvm::DenseSet<mlir::Operation *> copies_;         ///< stores of a value to a variable that goes by the value's name

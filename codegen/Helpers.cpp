@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/MultiplyHelper.h"
 #include "codegen/WgmmaHelper.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -38,7 +39,12 @@ const Spelling *findSpelling(llvm::StringRef name, int generation) {
 } // namespace
 
 bool hasHelper(llvm::StringRef name, int generation) {
-  return wgmmaHelperText(name) ? generation == 90 : findSpelling(name, generation) != nullptr;
+  return wgmmaHelperText(name) ? generation == 90 : multiplyHelperText(name) || findSpelling(name, generation);
+}
+
+std::optional<std::string> specialisedText(llvm::StringRef name) {
+  std::optional<std::string> text = wgmmaHelperText(name);
+  return text ? text : multiplyHelperText(name);
 }
 
 std::vector<HelperSpelling> helperSpellings() {
@@ -53,7 +59,7 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   for (bool grew = true; grew;) {
     grew = false;
     for (const std::string &n : std::set<std::string>(wanted)) {
-      if (wgmmaHelperText(n)) // a specialisation needs its template
+      if (specialisedText(n)) // a specialisation needs its template
         grew |= wanted.insert(llvm::StringRef(n).split('<').first.str()).second;
       if (const Spelling *s = findSpelling(n, generation)) {
         llvm::SmallVector<llvm::StringRef> needs;
@@ -68,10 +74,13 @@ std::string helperText(const std::set<std::string> &names, int generation) {
   for (const Spelling &s : kSpellings)
     if (wanted.count(s.name) && findSpelling(s.name, generation) == &s)
       order.push_back(&s);
-  std::string device, host, both, specialised;
-  for (const std::string &n : names)
+  std::string device, host, both, specialised, products;
+  for (const std::string &n : names) {
     if (std::optional<std::string> text = wgmmaHelperText(n))
       specialised += *text + "\n";
+    if (std::optional<std::string> text = multiplyHelperText(n))
+      products += *text + "\n";
+  }
   for (const Spelling *s : order) {
     if (llvm::StringRef(s->host) == "=") {
       both += s->text;
@@ -92,7 +101,9 @@ std::string helperText(const std::set<std::string> &names, int generation) {
       out += "#else\n" + host;
     out += "#endif\n";
   }
-  return out + both;
+  if (!products.empty())
+    products = "#if !defined(KC_HOST) && !defined(KC_LOOPS)\n" + products + "#endif\n";
+  return out + both + products;
 }
 
 } // namespace kernelc::codegen

@@ -5,6 +5,7 @@
 // `#ifndef KC_HOST`, so that the text compiles for the host too.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ namespace kernelc::codegen {
 
 /// True if a helper of that name has a spelling for `generation`.
 bool hasHelper(llvm::StringRef name, int generation);
+
+/// The text of a helper that is generated for its numbers, "kc_wgmma_bf16<256, 0, 0>"; nothing for other names.
+std::optional<std::string> specialisedText(llvm::StringRef name);
 
 /// Text of the named helpers and of those they call, in table order.
 std::string helperText(const std::set<std::string> &names, int generation);

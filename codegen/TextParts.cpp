@@ -5,7 +5,6 @@
 
 #include "codegen/EmitCuda.h"
 #include "codegen/Helpers.h"
-#include "codegen/WgmmaHelper.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -33,7 +32,7 @@ void collectHelpers(StringRef kernels, int generation, std::set<std::string> &na
     if (at > 0 && isWord(kernels[at - 1]))
       continue;
     StringRef rest = kernels.drop_front(at), name = rest.take_while(isWord);
-    if (StringRef whole = rest.take_front(rest.find('>') + 1); rest.drop_front(name.size()).starts_with("<") && wgmmaHelperText(whole))
+    if (StringRef whole = rest.take_front(rest.find('>') + 1); rest.drop_front(name.size()).starts_with("<") && specialisedText(whole))
       names.insert(whole.str());
     else if (hasHelper(name, generation))
       names.insert(name.str());

@@ -14,10 +14,15 @@
 namespace kernelc {
 namespace {
 
-constexpr absl::string_view kFastOption = "--Ofast-compile=mid";
+// Products as loops in C, which this way of compiling does not write out, in place of rounds in PTX.
+const std::vector<std::string> &fastOptions() {
+  static const auto &options = *new std::vector<std::string>{"--Ofast-compile=mid", "-DKC_LOOPS"};
+  return options;
+}
 /// What fast code of products takes at most, in times of full code; what a kernel takes, in times of the roofline; and what the
-/// full compile takes at least, in times of the fast one. docs/lab/2026-11-25-compile-time.md has the measurements.
-constexpr double kSlowdown = 97, kOverRoofline = 1.5, kFullOfFast = 4;
+/// full compile takes at least, in times of the fast one. docs/lab/2026-11-25-compile-time.md has the measurements, of the last
+/// docs/lab/2026-11-27-first-launch-8.md.
+constexpr double kSlowdown = 97, kOverRoofline = 1.5, kFullOfFast = 2;
 
 } // namespace
 
@@ -85,7 +90,7 @@ bool isWorthFastCode(const VariantCode &code) {
     absl::string_view text = code.units[u].text;
     if (code.cubins[u].bytes.empty() && (absl::StrContains(text, "kc_wgmma_") || absl::StrContains(text, "kc_mma_")))
       return false;
-    hasProduct |= code.cubins[u].bytes.empty() && absl::StrContains(text, "fmaf(");
+    hasProduct |= code.cubins[u].bytes.empty() && (absl::StrContains(text, "fmaf(") || absl::StrContains(text, "kc_multiply_"));
   }
   return hasProduct;
 }
@@ -104,7 +109,7 @@ absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode
   sideBySide(code.units.size(), stop, [&](size_t u) {
     if (!code.cubins[u].bytes.empty())
       return;
-    absl::StatusOr<Cubin> cubin = process->compileToCubin(code.units[u].text, programName, target, {std::string(kFastOption)}, &stop);
+    absl::StatusOr<Cubin> cubin = process->compileToCubin(code.units[u].text, programName, target, fastOptions(), &stop);
     statuses[u] = cubin.status();
     if (cubin.ok())
       fast.cubins[u] = *std::move(cubin);

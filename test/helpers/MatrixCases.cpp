@@ -151,10 +151,61 @@ HelperCase makeMma(const HelperCaseMaker &maker, const Mma &mma, Inputs inputs) 
   return builder.launch("mma", 32, body).build();
 }
 
+/// Rounds of multiply-adds on CUDA cores: 4 rows in one vector, `columns` in vectors of `width`, of a memory in which a round lies
+/// `rowStep` and `columnStep` elements behind the one before.
+void addMultiplyCase(std::vector<HelperCaseMaker> &cases, int rounds, int columns, int width, int rowStep, int columnStep, bool turns) {
+  constexpr int kRows = 4, kFloats = 512;
+  std::string helper = "kc_multiply_f32<";
+  for (int n : {rounds, kRows, kRows, rowStep, columns, width, columnStep})
+    helper += std::to_string(n) + ", ";
+  helper += turns ? "1>" : "0>";
+  const int vectors = columns / width, sums = kRows * columns;
+  HelperCaseMaker maker{"multiply_f32_" + std::to_string(rounds) + "_" + std::to_string(columns) + (turns ? "_turns" : ""),
+                        75,
+                        75,
+                        {helper, "kc_shared"},
+                        nullptr};
+  maker.make = [=] {
+    auto memory = uniform(kFloats, 70), c = uniform(size_t(32 * sums), 71), out = c;
+    auto rowsOf = [](int t) { return t % 8 * 4; };
+    auto columnsOf = [=](int t, int v) { return 64 + t / 8 * 4 + v * 20; };
+    for (int t = 0; t < 32; t++)
+      for (int k = 0; k < rounds; k++)
+        for (int i = 0; i < kRows; i++)
+          for (int j = 0; j < columns; j++) {
+            float &sum = out[size_t(t * sums + i * columns + j)];
+            sum = std::fmaf(memory[size_t(rowsOf(t) + k * rowStep + i)],
+                            memory[size_t(columnsOf(t, j / width) + k * columnStep + j % width)], sum);
+          }
+    return CaseBuilder(maker)
+        .input("memory", memory)
+        .input("c", c)
+        .output("out", out)
+        .launch("multiply", 32,
+                fill(R"(
+  float *s = (float *)kc_shared();
+  int t = threadIdx.x;
+  for (int i = 0; i < 16; i++) s[16 * t + i] = memory[16 * t + i];
+  __syncwarp();
+  const float *a[1] = {s + t % 8 * 4}, *b[$v$];
+  for (int i = 0; i < $v$; i++) b[i] = s + (64 + t / 8 * 4 + i * 20);
+  float d[$n$];
+  for (int i = 0; i < $n$; i++) d[i] = c[$n$ * t + i];
+  $f$(d, a, b);
+  for (int i = 0; i < $n$; i++) out[$n$ * t + i] = d[i];)",
+                     {{"f", helper}, {"n", std::to_string(sums)}, {"v", std::to_string(vectors)}}),
+                kFloats * sizeof(float))
+        .build();
+  };
+  cases.push_back(maker);
+}
+
 } // namespace
 
 void addMatrixCases(std::vector<HelperCaseMaker> &cases) {
   addFragments(cases);
+  addMultiplyCase(cases, 3, 8, 4, 32, 40, true);
+  addMultiplyCase(cases, 4, 6, 2, 36, 0, false);
   for (const Mma &mma :
        {Mma{"kc_mma_m16n8k16_bf16", 80, Narrow::Bf16, Narrow::Bf16, 16}, Mma{"kc_mma_m16n8k16_f16", 75, Narrow::F16, Narrow::F16, 16},
         Mma{"kc_mma_m16n8k16_f16", 80, Narrow::F16, Narrow::F16, 16}, Mma{"kc_mma_m16n8k8_tf32", 80, Narrow::Tf32, Narrow::Tf32, 8},

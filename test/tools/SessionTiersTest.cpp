@@ -193,6 +193,7 @@ TEST(Tiers, OnlyProductsOfCudaCoresAreWorthIt) {
     return code;
   };
   EXPECT_TRUE(isWorthFastCode(codeOf("c[r] = fmaf(a, b[n], c[r]);")));
+  EXPECT_TRUE(isWorthFastCode(codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);")));
   EXPECT_FALSE(isWorthFastCode(codeOf("c[r] = expf(a);")));
   EXPECT_FALSE(isWorthFastCode(codeOf("kc_wgmma_bf16<256, 0, 0>(a, x, y, 1); c = fmaf(a, b, c);")));
   EXPECT_TRUE(endsEarlier(100e-6, absl::Milliseconds(60)));
