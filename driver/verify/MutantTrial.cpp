@@ -13,7 +13,7 @@ using namespace mlir;
 namespace kernelc {
 namespace {
 
-/// An index space of a launch and the tiles it is walked in.
+/// The index space of a statement and the tiles that its launch walks it in.
 struct TiledSpace {
   std::vector<SizeExpr> extents;
   SmallVector<int64_t> tiles;
@@ -58,24 +58,31 @@ std::string smallTiles(ModuleOp module, const VariantOptions &options, const std
   for (const te::LaunchPlan &l : planned->plan.launches) {
     for (unsigned i = 0; i < l.tiles.size(); ++i)
       noteSizes(widths.widest, planned->kernel, l, i, l.tiles[i]);
-    TiledSpace &space = spaces.emplace_back();
-    for (AffineExpr e : l.extents.getResults())
-      space.extents.push_back(sizeExprOf(e));
-    space.tiles = l.tiles;
-    if (l.stages < 2)
-      continue;
-    JsonObject tiles;
-    for (auto [i, index] : llvm::enumerate(l.indices))
-      if (int64_t most = widestTile(l, cores); l.tiles[i] > most) {
-        tiles.push_back({index, most});
-        space.tiles[i] = most;
+    SmallVector<int64_t> most(l.tiles);
+    if (l.stages >= 2) {
+      JsonObject tiles;
+      for (auto [i, index] : llvm::enumerate(l.indices))
+        if (int64_t widest = widestTile(l, cores); l.tiles[i] > widest) {
+          tiles.push_back({index, widest});
+          most[i] = widest;
+        }
+      const int64_t stages = std::min<int64_t>(l.stages, 3);
+      for (unsigned i = 0; i < l.tiles.size(); ++i)
+        if (!llvm::is_contained(l.grid, i))
+          noteSizes(widths.depths, planned->kernel, l, i, most[i] * (stages + 1) + 1);
+      records.push_back(JsonObject{{"kernel", kernel},
+                                   {"launch", l.name},
+                                   {"tiles", std::move(tiles)},
+                                   {"stages", stages},
+                                   {"warps", std::min<int64_t>(l.warps, 4)}});
+    }
+    for (ArrayRef<int64_t> dims : l.dims) { // (statements of one launch may sum over indices of their own)
+      TiledSpace &space = spaces.emplace_back();
+      for (int64_t d : dims) {
+        space.extents.push_back(sizeExprOf(l.extents.getResult(unsigned(d))));
+        space.tiles.push_back(most[d]);
       }
-    const int64_t stages = std::min<int64_t>(l.stages, 3);
-    for (unsigned i = 0; i < l.tiles.size(); ++i)
-      if (!llvm::is_contained(l.grid, i))
-        noteSizes(widths.depths, planned->kernel, l, i, space.tiles[i] * (stages + 1) + 1);
-    records.push_back(JsonObject{
-        {"kernel", kernel}, {"launch", l.name}, {"tiles", std::move(tiles)}, {"stages", stages}, {"warps", std::min<int64_t>(l.warps, 4)}});
+    }
   }
   return records.empty() ? "" : *printJson(records);
 }
@@ -123,7 +130,8 @@ absl::StatusOr<Trial> findTrial(Program &program, const Kernel &signature, const
   constexpr Step kSteps[] = {{32, 3e7, 6}, {16, 1e6, 6}, {8, 6e5, 3}, {8, 4e6, 1}, {8, 3e7, 1}, {8, 2e8, 1}, {8, 2e9, 1}};
   for (const Step &step : kSteps) {
     absl::StatusOr<Trial> trial = makeTrial(program, signature, target, step.cores, step.mostPoints);
-    if (!trial.ok() || size_t(llvm::count_if(trial->arguments, [](const auto &a) { return !a->spare; })) >= step.sets)
+    auto counts = [](const auto &a) { return !a->spare && !llvm::is_contained(a->args.sizes, 0); };
+    if (!trial.ok() || size_t(llvm::count_if(trial->arguments, counts)) >= step.sets)
       return trial;
   }
   return absl::FailedPreconditionError(absl::StrCat("kernel '", signature.name, "': no small sizes are legal; give some with --set"));

@@ -112,10 +112,16 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
       llvm::sort(indices);
     return indices;
   };
+  // What is made of another product's results goes on in registers: as rows, whatever the order of the statement's own dims is.
+  auto isMadeHere = [&](Value factor) {
+    return llvm::any_of(findReads(factor), [&](ReadOp read) {
+      return llvm::any_of(l_.ops, [&](int64_t n) { return ops_[n] == read.getTensor().getDefiningOp(); });
+    });
+  };
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
-  if (l_.unit == Unit::Wgmma && takesColumnsAsRows(l_, c, dims)) {
+  if (l_.unit == Unit::Wgmma ? takesColumnsAsRows(l_, c, dims) : l_.unit == Unit::Mma && isMadeHere(c.b) && !isMadeHere(c.a)) {
     std::swap(f.m, f.n);
     std::swap(f.left, f.right);
   }
@@ -176,8 +182,10 @@ Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const 
   Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
+  const bool isTurned = f.left.factor != c.a;
   auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
-                                 c.term ? pointsLeft(f.k, loc) : Value(), c.aUnsigned, c.bUnsigned, aRounded, bRounded, sum.kind);
+                                 c.term ? pointsLeft(f.k, loc) : Value(), isTurned ? c.bUnsigned : c.aUnsigned,
+                                 isTurned ? c.aUnsigned : c.bUnsigned, aRounded, bRounded, sum.kind);
   if (c.term)
     fillTerm(dot, c);
   if (!f.byParts)

@@ -104,5 +104,18 @@ TEST(MutantArguments, ReachBothEndsOfWhatTheyIndex) {
   EXPECT_TRUE(below && beyond && several);
 }
 
+// A ring's slots are filled again, and not at all.
+TEST(MutantArguments, WalkMoreRoundsThanSlotsAndNone) {
+  auto program = Program::create("def f(a: f16[5, M, K], w: f16[5, N, K]) -> (y: f32[M, N]) {\n"
+                                 "  y[i, j] = sum[p, k](a[p, i, k] * w[p, j, k])\n}",
+                                 {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto picked = pickMutantArguments((*program)->kernels()[0], Variant(), {{{"M", 64}, {"N", 64}, {"K", 64}}, {{"K", 257}}},
+                                    [](const std::vector<int64_t> &) { return 0.0; }, 1e6, {});
+  auto extentOf = [](const auto &a) { return a->tensors[0].shape()[2]; };
+  EXPECT_TRUE(llvm::any_of(picked, [&](const auto &a) { return extentOf(a) >= 257; }));
+  EXPECT_TRUE(llvm::any_of(picked, [&](const auto &a) { return extentOf(a) == 0; }));
+}
+
 } // namespace
 } // namespace kernelc
