@@ -289,7 +289,7 @@ Judge::Outcome Judge::runTrial(Trial &trial, absl::Span<const size_t> numbers, u
   Outcome outcome;
   PlacedRun &run = *trial.placed;
   const size_t end = run.launches();
-  size_t at = end; // the launch that the memory is right for
+  size_t at = end; // memory holds what it held before launch `at`
   for (size_t i = trial.firstMet(numbers, 0); i < end; i = trial.firstMet(numbers, at)) {
     if (i != at)
       run.load(trial.before[i]);

@@ -211,8 +211,8 @@ Value sumError(Builder &b, ArrayRef<Value> state, const SumUnit &unit) {
   // (of no terms there is nothing to round)
   Value some = m.less(m.zero(), state[3]), steps = m.select(some, m.add(state[3], m.constant(2)), m.zero());
   Value reach = m.add(state[2], state[1]);
-  // Whatever the order, a partial sum is the sum of some of the terms: at most that of the positive or that of the negative ones,
-  // half of the magnitudes and of the sum together. The rounded one is off by the errors before it, n u of that.
+  // In any order, a partial sum adds up some of the terms. Its magnitude is at most the sum of the positive terms, or of the negative ones:
+  // (sum of magnitudes + |sum|) / 2. The rounded partial sum is off by the roundings before it, n u of that bound.
   Value partial = m.add(m.mul(m.constant(0.5), m.add(state[2], m.abs(state[0]))), state[1]);
   Value room = m.sub(m.constant(1), m.mul(steps, m.constant(unit.step)));
   Value step = m.select(m.less(m.constant(0.5), room), m.div(partial, room), reach);

@@ -320,7 +320,7 @@ struct SortingCosts {
   int launchesOfMerging = 7; ///< beside those that merge
   // By counting.
   int64_t block = 256;        ///< points that are ranked by comparing all pairs,
-  double pairsOfBlock = 0.05; ///< which takes so long for each: twice a quarter of a chunk's, since a digit is cut out
+  double pairsOfBlock = 0.05; ///< in nanoseconds for a point, whose digit is compared with those of its block
   int64_t mostBits = 10;      ///< of a digit: a block has a count for each of its values
   int launchesOfDigit = 5;    ///< zeros, counts, their sums, ranks, places
   int64_t bytesOfPoint = 80;  ///< that these move for a point,

@@ -21,7 +21,7 @@ class KernelOp;
 struct SizeFact {
   int64_t divisor = 1;
   int64_t max = -1; ///< -1: no bound; else the size is also at least 1
-  /// What times are reckoned for when tiles are chosen, at most `max`; -1: `max`. No assumption: any size that the rest holds of will do.
+  /// The size for which the cost model compares tiles, at most `max` (-1: `max` itself). The code is right for other sizes as well.
   int64_t like = -1;
 };
 

@@ -5,7 +5,8 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Where the leaves of the tree stand: what is no multiplication of its kind, is read elsewhere too, or is one of `leaves`.
+/// Collects the operands at which a tree of multiplications ends: values that are no product, that others read too, or that are in
+/// `leaves`.
 static void collectLeaves(Value product, ArrayRef<Value> leaves, SmallVectorImpl<OpOperand *> &found) {
   Operation *op = product.getDefiningOp();
   if (!op || !isa<arith::MulFOp, arith::MulIOp>(op))

@@ -36,6 +36,8 @@ def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
       the copy's subscript.
     - all of it begins as a copy of an array and goes back to it at the end, and nobody uses that in between (a
       loop in a loop that carries on what the outer one carries): both are one array.
+    - all of it is a copy of an array that nobody uses from there on, and nobody uses the copy while that array is made (a walk that
+      goes on with what the one before has left; what a round has loaded and the walk carries): both are one array.
 
     ```mlir
     scf.for %i = %c0 to %c16 step %c1 {
@@ -52,8 +54,9 @@ def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
     outside of it then; *before `cu-unroll`*, which counts what is left. Arrays of one element are variables: they go by the
     name of their value in the text. Postcondition: no copy that it could take away is left.
 
-    Left alone: accumulators of warpgroup products, which ptxas wants read at once behind them (C7514); copies in branches and
-    in loops that count from elsewhere than 0 or by more than 1. Numeric effect: none.
+    Left alone: accumulators of warpgroup products, which ptxas wants read at once behind them (C7514); copies of an array of which
+    one condition chooses all elements, of which ptxas would keep both sides in registers; copies in branches and in loops that
+    count from elsewhere than 0 or by more than 1. Numeric effect: none.
   }];
 }
 
@@ -247,8 +250,8 @@ def CuJoin : Pass<"cu-join", "::mlir::ModuleOp"> {
     left. Each has at least one. Arguments of the same source are one; shared memory is that of the kernel with most, since no block
     has both.
 
-    *Runs last, because* what one kernel is made of concerns no other. Postcondition: no `beside`; `records` of a joined kernel is how
-    many it has in it.
+    *Runs last, because* all other passes work on one kernel and do not expect a branch around it. Postcondition: no `beside`;
+    `records` of a joined kernel counts the kernels in it.
 
     Not tried: kernels of different threads, clusters or blocks a multiprocessor, which te-plan does not ask for. Numeric effect:
     none.

@@ -126,8 +126,8 @@ void DotLowering::runSimt() {
     if (p->alongK())
       fetch(*p, k0);
 
-  // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them
-  // (the register file has fewer ports than it asks for; 2 % of f32 4096³ on an H200).
+  // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them, as the register file has
+  // fewer ports than operands.
   bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
   if (turns)
     cu::CommentOp::create(b_, loc_, "Back and forth over the columns: a register that was read last is read next.");

@@ -348,7 +348,8 @@ private:
     if (double blocks = reads_.pointsOf(merged, merged.grid);
         blocks < target_.smCount &&
         reads_.pointsOf(merged, llvm::to_vector(llvm::seq<int64_t>(0, merged.indices.size()))) > double(costs_.points)) {
-      // Few blocks take longer for what is pointwise than all of the device does, and save its launch.
+      // The merged launch has few blocks, which move the pointwise bytes more slowly than the whole device would. It pays only where that
+      // loss is less than a launch and what merging saves.
       double moved = bytesMoved(isPointwise(a) ? a : b);
       if (moved * target_.smCount / blocks > launchTime() * rate() + moved + saved)
         return false;

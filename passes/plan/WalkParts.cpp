@@ -69,7 +69,7 @@ bool paysToSearchAhead(CascadeOp cascade, const ProductWalk &walk, const Target 
   auto [rows, others] = rowsOfWalk(cascade, walk, expected);
   double walked = double(pointsOf(cascade.getExtents(), walk.walked, expected));
   double tiles = others * std::ceil(rows / target.costs->chains.tileRows) / target.smCount;
-  // Each strip waits for memory, and half of what there is lies ahead of a tile as a rule.
+  // A search waits for memory once per strip, and on average it goes over half of the points before it finds its place.
   double strip = double(target.bytesInFlightPerSm) * target.smCount / target.partRates.memory;
   double own = tiles * std::ceil(walked / kStrip) * strip / 2;
   return own > 2 * target.partRates.launch;

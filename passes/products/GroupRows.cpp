@@ -139,7 +139,8 @@ public:
   /// Puts the product of tiles in the reduction's place; false, and nothing changed, where there would be none. `orders`: those that are
   /// there, and then this one's.
   bool group(SmallVectorImpl<RowOrder> &orders);
-  /// Has a pointwise statement that alone reads the results computed with them, and its own put back: also where it reads those of others.
+  /// Lets the pointwise statement that is the only reader of the results be computed in the tiles, and its results be put back in place of
+  /// those; it may read results of `others` as well.
   void takeReader(ArrayRef<std::unique_ptr<RowGrouper>> others);
   /// Erases what is in nobody's use.
   void finish() {
@@ -202,8 +203,8 @@ private:
   const KnownTarget &known_;
   AffineExpr points_, groups_;
   int64_t rows_ = 0;
-  // Of what stands in the reduction's place, which itself goes when all is done.
-  Value order_; ///< of rows: that in each place
+  // The statements that stand in for the reduction, which finish() erases.
+  Value order_; ///< which row stands in each place
   ReduceOp product_;
   ScatterOp back_;
 };

@@ -58,7 +58,7 @@ public:
         points = points * op_.getExtents().getResult(d);
     return points;
   }
-  /// Of so many points that a row asks one reaches it: residue classes are walked alone.
+  /// Of the points that a row asks, one in so many can reach it (`y[3 * i]`: every third), and only those are walked.
   Count steps() const { return steps_; }
   SmallVector<AffineExpr> takeSolved() { return std::move(solved_); }
   SmallVector<std::pair<AffineExpr, bool>> takeReaches() { return std::move(reaches_); }

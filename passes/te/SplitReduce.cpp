@@ -178,7 +178,7 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     if (failed(rewriteEach(getOperation(), splitter)))
       return signalPassFailure();
     splitter.remarkOnMerge();
-    // Cascades are what they will be; nothing cuts what is searched into parts.
+    // Last, since cascades have their final form only now, and since no pass may split the searches that this one adds.
     searchAhead(getOperation(), *known->target, known->facts(), known->expected());
   }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of the dims of what a program defines in between is nobody's business: that of those who read it.
+// Intermediate tensors may have their dims in any order: these functions give one the order in which all of its readers have them.
 #pragma once
 
 #include "ir/te/Te.h"
