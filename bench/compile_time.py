@@ -4,13 +4,15 @@
 that everything compiles.
 
     compile_time.py [--kernelc PATH [--before PATH]] [--json]    every kernel of examples/ and, at full sizes, of test/conformance
+    compile_time.py --plan [--kernelc PATH [--before PATH]]      the same kernels: from te to a plan
     compile_time.py --where [--kernelc PATH]                     twelve texts of different kinds: front end, NVVM, ptxas
     compile_time.py --threads [--kernelc PATH]                   whether threads of one process compile side by side
 
 The first measures `kernelc compile --emit header` without a cache: wall-clock time of the process and CPU time of it and its
 workers; two programs in turns; least of the repeats, since others use the machine too. The second compiles the whole text in
 one piece and takes CPU time: of a check of the syntax, of PTX, and of a cubin. The third compiles a text on four threads and
-looks how many of them are runnable, which does not depend on what else the machine does.
+looks how many of them are runnable, which does not depend on what else the machine does. Plans are timed by the processors'
+time of the passes in a process of its own, no record, least of the repeats; the exit status is 1 where one takes 10 ms.
 """
 import argparse
 import ctypes
@@ -116,6 +118,34 @@ def measure_all(args):
         print(f"| {what} of {len(rows)} | {' | '.join(f'{value([r[c] for r in rows]):.2f}' for c in columns)} |")
 
 
+MOST_OF_PLAN = 10  # milliseconds
+
+
+def plan_of(kernelc, file, name, sizes):
+    """CPU milliseconds of the passes from te to a plan."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = compile_command(kernelc, file, name, sizes, "plan", os.path.join(folder, "k.plan.mlir"))
+        run = subprocess.run([*command, "--timing", "--untuned"], capture_output=True, text=True)
+    found = re.search(r"([\d.]+) ms CPU +[\d.]+ ms  passes", run.stderr)
+    if run.returncode or not found:
+        sys.exit(f"{name} of {file}: {run.stderr}")
+    return float(found.group(1))
+
+
+def plans(args):
+    programs = {"before": args.before, "now": args.kernelc} if args.before else {"now": args.kernelc}
+    rows = []
+    for title, file, name, sizes in kernels():
+        times = {p: min(plan_of(path, file, name, sizes) for _ in range(args.repeats)) for p, path in programs.items()}
+        rows.append((title, times))
+    print(f"| kernel | {' | '.join(p + ' CPU ms' for p in programs)} |\n|---|{'--:|' * len(programs)}")
+    for title, times in sorted(rows, key=lambda r: -r[1]["now"]):
+        print(f"| {title} | {' | '.join(f'{times[p]:.1f}' for p in programs)} |")
+    for what, value in (("median", statistics.median), ("most", max)):
+        print(f"| {what} of {len(rows)} | {' | '.join(f'{value([t[p] for _, t in rows]):.1f}' for p in programs)} |")
+    sys.exit(any(times["now"] >= MOST_OF_PLAN for _, times in rows))
+
+
 CHAIN = """# A block of a perceptron: normalised rows, two products, an activation, a residual, and a softmax of the rows.
 def chain(x: bf16[M, D], w: bf16[D, H], v: bf16[H, D], g: f32[D]) -> (y: f32[M, D]) {
     let n[i, j] = bf16(rmsnorm[j](f32(x[i, j])) * g[j])
@@ -217,10 +247,11 @@ def main():
     parser.add_argument("--before", help="an older kernelc to compare with, in turns")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--where", action="store_true", help="the phases of twelve texts")
+    parser.add_argument("--plan", action="store_true", help="from te to a plan")
     parser.add_argument("--threads", action="store_true", help="four threads in one process")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    where(args) if args.where else threads(args) if args.threads else measure_all(args)
+    plans(args) if args.plan else where(args) if args.where else threads(args) if args.threads else measure_all(args)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ namespace kernelc::te {
 
 std::optional<ScanTie> findScanTie(Operation *op, unsigned c, unsigned j, unsigned k) {
   IntegerSet set = *getCondition(op);
-  if (set.isEq(c))
+  AffineExpr constraint = set.getConstraint(c);
+  if (set.isEq(c) || !constraint.isFunctionOfDim(j) || !constraint.isFunctionOfDim(k))
     return std::nullopt;
   MLIRContext *context = op->getContext();
   AffineExpr up = getAffineDimExpr(j, context) - getAffineDimExpr(k, context);
   for (bool reverse : {false, true}) {
-    AffineExpr rest = simplifyAffineExpr(set.getConstraint(c) - (reverse ? -up : up), set.getNumDims(), set.getNumSymbols());
+    AffineExpr rest = simplifyAffineExpr(constraint - (reverse ? -up : up), set.getNumDims(), set.getNumSymbols());
     if (auto offset = dyn_cast<AffineConstantExpr>(rest))
       return ScanTie{c, reverse, offset.getValue()};
   }

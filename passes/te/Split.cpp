@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include <numeric>
+#include <unordered_map>
 
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
@@ -42,6 +43,7 @@ public:
       for (unsigned d = r.getNumParallel(); d < r.getNumDims(); ++d)
         if (std::optional<Digits> digits = digitsOfReduced(r, d)) {
           work.push_back(splitReducedDim(r, d, *digits)); // the high part may have digits of its own
+          forget();
           break;
         }
     }
@@ -51,6 +53,26 @@ public:
   }
 
 private:
+  /// The product that `reduce` is: asked of each index of each statement, and the same until a statement changes.
+  const std::optional<Contraction> &contractionOf(ReduceOp reduce) {
+    auto [at, isNew] = contractions_.try_emplace(reduce);
+    if (isNew)
+      at->second = findContraction(reduce);
+    return at->second;
+  }
+
+  /// And the residues that its condition picks.
+  ArrayRef<Residue> residuesOf(ReduceOp reduce) {
+    auto [at, isNew] = residues_.try_emplace(reduce);
+    if (isNew)
+      at->second = findResidues(reduce);
+    return at->second;
+  }
+  void forget() { // (a statement has changed)
+    contractions_.clear();
+    residues_.clear();
+  }
+
   void noteRequirement(IntegerSet set) {
     for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
       AffineExpr e = set.getConstraint(i);
@@ -148,12 +170,12 @@ private:
   template <typename Fn> void forReads(Operation *op, unsigned d, Fn fn) {
     SmallVector<ReadOp> picks;
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (std::optional<Contraction> c = findContraction(reduce); c && c->where)
+      if (const std::optional<Contraction> &c = contractionOf(reduce); c && c->where)
         picks = findReads(c->where);
       bool ofProduct = false;
       reduce.walk([&](ReadOp read) {
         auto made = dyn_cast_or_null<ReduceOp>(read.getTensor().getDefiningOp());
-        ofProduct |= made && findContraction(made);
+        ofProduct |= made && contractionOf(made);
       });
       if (ofProduct)
         reduce.walk([&](ReadOp read) {
@@ -212,6 +234,7 @@ private:
         if (!llvm::is_contained(active_, *digits))
           active_.push_back(*digits);
         splitParallelDim(&op, d, *digits);
+        forget();
         return true;
       }
     }
@@ -233,7 +256,7 @@ private:
       needed_.push_back(*phases);
       return phases;
     }
-    if (digits && (llvm::is_contained(active_, *digits) || (reduce && findContraction(reduce) && !endsInOutput(reduce, d))))
+    if (digits && (llvm::is_contained(active_, *digits) || (reduce && contractionOf(reduce) && !endsInOutput(reduce, d))))
       return digits;
     if (digits && reduce && findGroupedContraction(reduce, d, *digits)) {
       needed_.push_back(*digits);
@@ -249,10 +272,10 @@ private:
   /// The digits of a product's index by which its condition picks every n-th point of a sum: each low digit, a batch, sums points that are
   /// known beforehand.
   std::optional<Digits> phasesOf(ReduceOp reduce, unsigned d) {
-    if (!findContraction(reduce))
+    if (!contractionOf(reduce))
       return std::nullopt;
     AffineExpr extent = reduce.getExtents().getResult(d);
-    for (const Residue &residue : findResidues(reduce)) {
+    for (const Residue &residue : residuesOf(reduce)) {
       auto points = dyn_cast<AffineConstantExpr>(extent);
       if (residue.parallel != d || (points && points.getValue() <= residue.modulus))
         continue;
@@ -282,13 +305,13 @@ private:
 
   /// Whether a pointwise statement reads what a group of points of its index, along memory a long run, is reduced to: with the group's
   /// digits for indices it has the points of that reduction, and a block that holds them reads them once for both.
-  static bool readsGroupsOf(Operation *op, unsigned d, const Digits &digits) {
+  bool readsGroupsOf(Operation *op, unsigned d, const Digits &digits) {
     if (!isa<ComputeOp>(op))
       return false;
     return op
         ->walk([&](ReadOp read) {
           auto reduce = read.getTensor().getDefiningOp<ReduceOp>();
-          if (!reduce || findContraction(reduce))
+          if (!reduce || contractionOf(reduce))
             return WalkResult::advance();
           auto reduced = getExtents(reduce).getResults().drop_front(reduce.getNumParallel());
           bool reads = false;
@@ -339,6 +362,8 @@ private:
   }
 
   KernelOp kernel_;
+  std::unordered_map<Operation *, std::optional<Contraction>> contractions_; ///< of statements as they stand
+  std::unordered_map<Operation *, SmallVector<Residue>> residues_;           ///< the same
   SmallVector<int64_t> divisors_;
   SmallVector<AffineExpr> positive_;
   SmallVector<std::pair<AffineExpr, AffineExpr>> multiples_; ///< first % second == 0
