@@ -95,6 +95,7 @@ struct Statement {
   Expr *value = nullptr; ///< also the condition of a require or an assert
   std::vector<BracketItem> where;
   std::optional<Loc> anyOrder; ///< where 'order(any)' stands behind it
+  int64_t phases = 1;          ///< how many statements of the text it joins, which take steps in turns (Mutual.cpp)
   llvm::StringRef sourceText;  ///< of a require's condition; what an assert says
   /// What stands in a policy's parentheses, token by token.
   std::vector<std::pair<llvm::StringRef, Loc>> policyTokens;

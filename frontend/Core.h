@@ -154,11 +154,11 @@ struct Node {
   llvm::SmallVector<Node *, 1> conditions;
   llvm::SmallVector<mlir::AffineExpr, 0> rangeConditions; ///< each >= 0: bounds that outer indices move
   bool readsOwn = false;                                  ///< Read: of what its own statement defines
-  IndexVar *scanned = nullptr;                            ///< Reduce: a recurrence along this index, field intValue
-  bool isReverse = false;                                 ///< of which it starts at the end
-  llvm::StringRef lawText;                                ///< what the compiler has to say of how it runs
-  Laws laws;                                              ///< of a reducer of the program
-  bool mayBeEmpty = true;                                 ///< Reduce: not proved to have a term at every launch
+  IndexVar *scanned = nullptr; ///< Reduce: a recurrence along this index, field intValue; all fields where that is -1
+  bool isReverse = false;      ///< of which it starts at the end
+  llvm::StringRef lawText;     ///< what the compiler has to say of how it runs
+  Laws laws;                   ///< of a reducer of the program
+  bool mayBeEmpty = true;      ///< Reduce: not proved to have a term at every launch
 
   bool givesPosition() const {
     using C = te::Combiner;
@@ -221,6 +221,7 @@ struct CoreStatement {
   std::optional<ScatterForm> scatter;
   std::vector<OwnRead> ownReads;
   std::optional<OrderForm> order; ///< of a recurrence that is no fold along an index
+  int64_t phases = 1;             ///< how many statements it was in the text, which take steps in turns
 };
 
 struct Requirement {
@@ -250,7 +251,9 @@ struct Kernel {
   std::deque<IndexVar> indices;
   std::deque<FieldNames> fieldNames;
   std::deque<ReducerForm> reducers;
-  std::deque<std::string> texts; ///< that nodes refer to
+  std::deque<std::string> texts;          ///< that nodes refer to
+  std::deque<Definition> madeDefinitions; ///< `def` is one where statements have been joined (Mutual.cpp)
+  std::deque<Expr> madeExprs;             ///< of their text
   std::vector<Requirement> requirements;
   PrecisionPolicy precision;
   FaultRecord faults;

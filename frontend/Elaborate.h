@@ -189,6 +189,8 @@ public:
   bool combineStates(const ReducerForm &form, llvm::ArrayRef<Node *> before, llvm::ArrayRef<Node *> behind,
                      llvm::SmallVectorImpl<Node *> &combined);
   Node *makeTuple(llvm::ArrayRef<Node *> values, const FieldNames &names, Loc loc);
+  /// The fields of a tuple's type; false after an error.
+  bool readFields(const TypeRef &type, FieldNames &names, llvm::SmallVectorImpl<ElementType> &types);
   /// `n` with the fields of `type`, each as it is stored; null after an error.
   Node *convertTupleTo(Node *n, const TypeRef &type, llvm::StringRef into) { return convertTuple(n, type, into); }
 
@@ -241,7 +243,6 @@ private:
   Node *selectTuple(Node *condition, Node *a, Node *b, Loc loc);
   /// `n` with the fields that a parameter or result of type `type` has, each as it is stored.
   Node *convertTuple(Node *n, const TypeRef &type, llvm::StringRef into);
-  bool readFields(const TypeRef &type, FieldNames &names, llvm::SmallVectorImpl<ElementType> &types);
   // ElaborateReducer.cpp
   bool checkReducer(const Definition &d, ReducerForm &form);
   bool checkIdentity(const Definition &d, ReducerForm &form);

@@ -186,7 +186,8 @@ Node *Elaborator::readTensor(Tensor *t, const Expr *e, const Scope *scope) {
 }
 
 Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
-  if (!t->isReadable && t != own) {
+  bool isOwn = own && (t == own || llvm::is_contained(own->parts, t));
+  if (!t->isReadable && !isOwn) {
     error(e->loc) << "output '" << t->name
                   << "' is read before its statements have defined it; name what they need with 'let', or declare '" << t->name
                   << "' an 'inout' parameter to read what memory holds";
@@ -194,7 +195,7 @@ Node *Elaborator::makeRead(Tensor *t, const Expr *e) {
   }
   Node *n = make(Node::Read, widened(t->element), e->loc);
   n->tensor = t;
-  n->readsOwn = t == own;
+  n->readsOwn = isOwn;
   n->access = e;
   if (!kernelc::isFloat(t->element) && t->element != ElementType::boolean && elementBits(t->element) < 32)
     n->narrow = t->element;

@@ -36,6 +36,11 @@ Node *Elaborator::elaborateMember(const Expr *e, const Scope *scope) {
       d << "; there are inf, nan and pi";
     return nullptr;
   }
+  if (const Expr *whole = e->args[0]; whole->kind == Expr::Access && !scope->find(whole->text)) // one field's tensor alone
+    if (Tensor *t = tensors.lookup(whole->text); t && !t->poisoned && t->fields)
+      for (auto [field, part] : llvm::zip(*t->fields, t->parts))
+        if (field == e->text)
+          return readTensor(part, whole, scope);
   Node *n = elaborateValue(e->args[0], scope);
   if (!n)
     return nullptr;

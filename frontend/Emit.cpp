@@ -118,8 +118,9 @@ IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, Arr
 }
 
 KernelEmitter::DomainParts KernelEmitter::prepare(ArrayRef<Node *> conditions, ArrayRef<Node *> values, ArrayRef<IndexVar *> domain,
-                                                  SmallVector<Constraint> affine) {
+                                                  SmallVector<Constraint> affine, RegionEmitter::Reductions known) {
   DomainParts parts;
+  parts.reductions = std::move(known);
   parts.affine = std::move(affine);
   for (Node *c : conditions)
     splitCondition(c, parts.affine, parts.data);

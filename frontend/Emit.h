@@ -120,7 +120,7 @@ private:
   };
   /// The parts of an op over `domain` with `conditions`, beside `affine`, whose region computes `values`.
   DomainParts prepare(llvm::ArrayRef<Node *> conditions, llvm::ArrayRef<Node *> values, llvm::ArrayRef<IndexVar *> domain,
-                      llvm::SmallVector<Constraint> affine = {});
+                      llvm::SmallVector<Constraint> affine = {}, RegionEmitter::Reductions known = RegionEmitter::Reductions());
   /// Nested reductions of `n` become ops of their own before the region's op.
   void hoist(Node *n, llvm::ArrayRef<IndexVar *> domain, RegionEmitter::Reductions &reductions);
   static llvm::SmallVector<mlir::AffineExpr> extentsOf(llvm::ArrayRef<IndexVar *> domain);

@@ -31,7 +31,7 @@ te::FoldOp KernelEmitter::emitFold(Node *reduce, ArrayRef<IndexVar *> outer, Str
   SmallVector<int64_t> fields;
   for (size_t k = 0; k < form.types.size(); ++k) {
     ElementType element = form.heldAs(k);
-    if (!reduce->scanned || int64_t(k) == reduce->intValue) {
+    if (!reduce->scanned || reduce->intValue < 0 || int64_t(k) == reduce->intValue) {
       types.push_back(tensorType(extentsOf(outer), storageType(element)));
       fields.push_back(int64_t(k));
     }

@@ -2,6 +2,8 @@
 // Recurrences whose points have an order, as te.recurrence. See Emit.h and Order.cpp.
 #include "frontend/Emit.h"
 
+#include <functional>
+
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -55,6 +57,25 @@ struct KernelEmitter::RecurrenceParts {
   std::vector<SmallVector<IndexVar *>> domains{}; ///< of each term
 };
 
+/// Those that stand in others first.
+static void orderTerms(SmallVectorImpl<Node *> &reduces) {
+  SmallVector<Node *> order;
+  std::function<void(Node *)> add = [&](Node *reduce) {
+    if (llvm::is_contained(order, reduce))
+      return;
+    for (Node *other : reduces) {
+      bool isInside = false;
+      walk(reduce, [&](Node *n) { isInside |= n == other && other != reduce; });
+      if (isInside)
+        add(other);
+    }
+    order.push_back(reduce);
+  };
+  for (Node *reduce : reduces)
+    add(reduce);
+  reduces.assign(order.begin(), order.end());
+}
+
 void KernelEmitter::findTerms(const CoreStatement &s, RecurrenceParts &r) {
   walk(s.value, [&](Node *n) {
     if (n->kind == Node::Reduce)
@@ -63,6 +84,7 @@ void KernelEmitter::findTerms(const CoreStatement &s, RecurrenceParts &r) {
           r.reduces.push_back(n);
       });
   });
+  orderTerms(r.reduces);
   SmallVector<IndexVar *> vars(s.vars);
   for (Node *reduce : r.reduces)
     r.before.try_emplace(reduce);
@@ -73,7 +95,10 @@ void KernelEmitter::findTerms(const CoreStatement &s, RecurrenceParts &r) {
     SmallVector<Constraint> affine;
     for (AffineExpr e : reduce->rangeConditions)
       affine.push_back({e, false});
-    r.parts.push_back(prepare(reduce->conditions, reduce->ops[0], inner, std::move(affine)));
+    RegionEmitter::Reductions terms; // others of the statement are at hand
+    for (Node *other : r.reduces)
+      terms.try_emplace(other);
+    r.parts.push_back(prepare(reduce->conditions, reduce->ops[0], inner, std::move(affine), terms));
   }
 }
 
@@ -141,6 +166,12 @@ te::RecurrenceOp KernelEmitter::createRecurrence(const CoreStatement &s, const R
       /*point_by_point=*/false, /*behind_parts=*/false, /*block_text=*/"", sequenceText(s, *s.order), unsigned(r.reduces.size()));
 }
 
+/// What reductions come to: arguments behind the dims.
+static void bindTerms(RegionEmitter &region, ArrayRef<Node *> reduces, Block *block, size_t dims) {
+  for (auto [k, reduce] : llvm::enumerate(reduces))
+    region.bindReduction(reduce, block->getArgument(unsigned(dims + k)));
+}
+
 void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, RecurrenceParts &r) {
   Tensor *t = s.target;
   // The dims, what reductions come to, and the tensor itself as far as it is defined.
@@ -152,8 +183,9 @@ void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, 
     return block;
   };
   for (auto [k, reduce] : llvm::enumerate(r.reduces)) {
-    Block *block = open(op.getTerms()[k], r.domains[k], {});
+    Block *block = open(op.getTerms()[k], r.domains[k], ArrayRef(r.reduces).take_front(k));
     RegionEmitter region(*this, builder, r.domains[k], block->getArguments().take_front(r.all.size()), r.parts[k].reductions);
+    bindTerms(region, ArrayRef(r.reduces).take_front(k), block, r.all.size());
     SmallVector<Constraint> counted(r.where);
     counted.append(r.parts[k].affine);
     Value holds = region.emitConstraints(counted, location(reduce->loc)), asked = region.emitAll(r.parts[k].data);
@@ -163,8 +195,7 @@ void KernelEmitter::fillRecurrence(te::RecurrenceOp op, const CoreStatement &s, 
   }
   Block *block = open(op.getBody(), r.others, r.reduces);
   RegionEmitter region(*this, builder, r.others, block->getArguments().take_front(r.all.size()), r.before);
-  for (auto [k, reduce] : llvm::enumerate(r.reduces))
-    region.bindReduction(reduce, block->getArgument(unsigned(r.all.size() + k)));
+  bindTerms(region, r.reduces, block, r.all.size());
   region.guardOwn(s.ownReads, region.emitConstraints(r.where, location(s.loc)));
   te::YieldOp::create(builder, location(s.loc), ValueRange{region.emitStored(s.value, t->element)}, Value());
 }

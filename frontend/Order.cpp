@@ -80,7 +80,8 @@ private:
     return found;
   }
 
-  /// What is reduced over elements defined so far is so by a named reduction, and in no other one.
+  /// What is reduced over elements defined so far is so by a named reduction, and in others only where that comes to the same for all
+  /// of their terms.
   bool checkReductions() {
     bool ok = true;
     walk(core_.value, [&](Node *n) {
@@ -93,9 +94,9 @@ private:
       }
       for (Node *o : n->ops)
         walk(o, [&](Node *inner) {
-          if (ok && inner->kind == Node::Reduce && containsOwn(inner, own_)) {
-            diags_.error(inner->loc)
-                << "a recurrence reduces what it has defined so far in one bracket; write 'sum[j, k](..)' for a sum of sums";
+          if (ok && inner->kind == Node::Reduce && containsOwn(inner, own_) && !usedOuter(inner, n->vars).empty()) {
+            diags_.error(inner->loc) << "a recurrence reduces what it has defined so far in one bracket, or by what is the same for all "
+                                        "terms of another one; write 'sum[j, k](..)' for a sum of sums";
             ok = false;
           }
         });
@@ -150,6 +151,24 @@ private:
     return false;
   }
 
+  /// A number for where data says that a read lies along dim `d`; its order has to follow from the other dims.
+  AffineExpr placeOfData(Node *read, unsigned d, Prover &known) {
+    IndexVar &place = kernel_.indices.emplace_back();
+    place.id = kernel_.indices.size() - 1;
+    place.name = "place";
+    place.loc = read->loc;
+    AffineExpr at = getAffineDimExpr(place.id, context_);
+    known.assume(at);
+    known.assume(own_->dims[d] - 1 - at);
+    places_[{read, d}] = at;
+    return at;
+  }
+  /// The form of subscript `d` of a read.
+  AffineExpr formOf(Node *read, size_t d) {
+    Node *sub = read->ops[d];
+    return sub->affine ? sub->affine : places_.lookup({read, unsigned(d)});
+  }
+
   bool takeRead(OwnRead &r) {
     Node *n = r.read;
     if (n->bounds != te::BoundsMode::InBounds && n->bounds != te::BoundsMode::Pad)
@@ -157,8 +176,12 @@ private:
     Read read{n, r.known, {}, {}};
     read.at.resize(core_.vars.size());
     for (auto [d, sub] : llvm::enumerate(n->ops)) {
-      if (!sub->affine)
-        return refuse(n, "at a place that is no form of its indices, so that nothing proves it to be defined before");
+      if (!sub->affine) { // some place of the dim: what is known of it is that it is inside
+        AffineExpr place = placeOfData(n, d, read.known);
+        if (std::optional<size_t> v = left_[d])
+          read.at[*v] = simplify(place - core_.subscripts[d]->affine + dimOf(core_.vars[*v]));
+        continue;
+      }
       if (n->bounds == te::BoundsMode::Pad) { // outside there is the padding
         read.known.assume(sub->affine);
         read.known.assume(own_->dims[d] - 1 - sub->affine);
@@ -174,13 +197,24 @@ private:
     return true;
   }
 
+  /// How often a step may count an index; where statements take steps in turns, a step of the text is as many.
+  SmallVector<int64_t> timesOfIndex() {
+    SmallVector<int64_t> times;
+    for (int64_t f = -kMostTimes; f <= kMostTimes; ++f)
+      for (int64_t unit : {int64_t(1), core_.phases})
+        if (!llvm::is_contained(times, f * unit))
+          times.push_back(f * unit);
+    llvm::sort(times);
+    return times;
+  }
+
   /// Fewer indices first, then smaller numbers, then as the text has them: an index alone has the fewest steps.
   bool findStep(ArrayRef<size_t> rest, OrderForm &order) {
     SmallVector<SmallVector<int64_t>> candidates{{}};
     for (size_t k = 0; k < rest.size(); ++k) {
       SmallVector<SmallVector<int64_t>> longer;
       for (SmallVector<int64_t> &c : candidates)
-        for (int64_t f = -kMostTimes; f <= kMostTimes; ++f) {
+        for (int64_t f : timesOfIndex()) {
           longer.push_back(c);
           longer.back().push_back(f);
         }
@@ -229,8 +263,8 @@ private:
     return false;
   }
 
-  /// Constraints on `element`, the subscripts of an element, that say that `s` defines it; nothing where they are not known.
-  std::optional<SmallVector<Constraint>> regionOf(const CoreStatement &s, ArrayRef<Node *> element) {
+  /// Constraints on the element of `read` that say that `s` defines it; nothing where they are not known.
+  std::optional<SmallVector<Constraint>> regionOf(const CoreStatement &s, Node *read) {
     auto of = indicesOf(s);
     SmallVector<Constraint> all;
     SmallVector<Node *> data;
@@ -238,7 +272,7 @@ private:
     if (!of || s.scatter)
       return std::nullopt;
     for (auto [d, v] : llvm::enumerate(*of)) {
-      AffineExpr sub = element[d]->affine, left = s.subscripts[d]->affine;
+      AffineExpr sub = formOf(read, d), left = s.subscripts[d]->affine;
       if (!v) {
         all.push_back({simplify(sub - left), true});
         continue;
@@ -265,11 +299,11 @@ private:
   /// Whether what a read names is defined by one of the statements, whichever.
   bool isDefined(Read &r) {
     SmallVector<SmallVector<Constraint>> regions;
-    if (auto own = regionOf(core_, r.node->ops))
+    if (auto own = regionOf(core_, r.node))
       regions.push_back(*own);
     for (const CoreStatement &s : before_)
       if (s.target == own_ && regions.size() < kMostRegions)
-        if (auto other = regionOf(s, r.node->ops))
+        if (auto other = regionOf(s, r.node))
           regions.push_back(*other);
     return isCovered(r.known, regions);
   }
@@ -297,6 +331,7 @@ private:
   MLIRContext *context_;
   SmallVector<std::optional<size_t>> left_;
   std::vector<Read> reads_;
+  llvm::DenseMap<std::pair<Node *, unsigned>, AffineExpr> places_; ///< of subscripts that are data
 };
 
 } // namespace

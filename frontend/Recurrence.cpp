@@ -19,7 +19,15 @@ constexpr int64_t kMostSteps = 16; ///< back that a statement may read
 
 class RecurrenceMaker {
 public:
-  RecurrenceMaker(Kernel &kernel, Elaborator &elab, CoreStatement &core) : kernel_(kernel), elab_(elab), core_(core), own_(core.target) {}
+  RecurrenceMaker(Kernel &kernel, Elaborator &elab, CoreStatement &core)
+      : kernel_(kernel), elab_(elab), core_(core), own_(core.target), isTuple_(core.value->kind == Node::Tuple) {
+    Part whole{own_, core.value};
+    if (!isTuple_)
+      parts_.push_back(whole);
+    else
+      for (auto [part, value] : llvm::zip(own_->parts, core.value->ops))
+        parts_.push_back({part, value});
+  }
 
   /// Whether the right side reads the tensor that the statement defines.
   bool isOne() {
@@ -35,24 +43,48 @@ public:
   bool run(ElementType element, StringRef into) {
     form_ = &kernel_.reducers.emplace_back();
     form_->def = kernel_.def;
-    return makeAffine(element) || makeSteps(element, into);
+    return (!isTuple_ && makeAffine(element)) || makeSteps(element, into);
+  }
+
+  /// A tuple's, of fields with elements of their own: core.value becomes the tuple of what each comes to.
+  bool runTuple() {
+    form_ = &kernel_.reducers.emplace_back();
+    form_->def = kernel_.def;
+    return makeSteps(ElementType::f32, "'" + own_->name.str() + "'");
   }
 
 private:
+  /// What is defined together: a tensor, and what a step gives it. Of a let of tuples there is one for each field.
+  struct Part {
+    Tensor *tensor;
+    Node *value;
+    int64_t steps = 1;    ///< back that it is read
+    size_t first = 0;     ///< component of the state: the last step; those before it follow
+    Node *next = nullptr; ///< what this step gives, once that is known
+  };
+
   /// Of steps that are any function of the state: one after the other.
   bool makeSteps(ElementType element, StringRef into) {
-    form_->types.assign(size_t(steps_), element);
-    Ty wide = widened(element);
-    for (int64_t k = 0; k < steps_; ++k)
-      form_->params.push_back(makeParam(wide));
-    form_->identity.assign(size_t(steps_), number(0, wide));
-    Node *next = elab_.convertAsStored(rewrite(core_.value), element, into);
-    if (!next)
-      return false;
-    form_->combined.push_back(next);
-    for (int64_t k = 1; k < steps_; ++k)
-      form_->combined.push_back(form_->params[size_t(k - 1)]);
-    Node *n = makeScan({false, false, false}, 0);
+    for (Part &p : parts_) {
+      ElementType own = isTuple_ ? p.tensor->element : element;
+      p.first = form_->types.size();
+      for (int64_t k = 0; k < p.steps; ++k) {
+        form_->types.push_back(own);
+        form_->params.push_back(makeParam(widened(own)));
+        form_->identity.push_back(number(0, widened(own)));
+      }
+    }
+    for (Part &p : parts_) {
+      p.next = elab_.convertAsStored(rewrite(p.value), form_->types[p.first], into);
+      if (!p.next)
+        return false;
+      form_->combined.push_back(p.next);
+      for (int64_t k = 1; k < p.steps; ++k)
+        form_->combined.push_back(form_->params[p.first + size_t(k - 1)]);
+    }
+    Node *n = makeScan({false, false, false}, isTuple_ ? -1 : 0);
+    if (isTuple_)
+      core_.value = elab_.makeTuple(llvm::map_to_vector(parts_, [&](Part &p) { return fieldOf(n, p); }), *own_->fields, core_.loc);
     n->lawText =
         kernel_.texts.emplace_back("'" + own_->name.str() + "' is computed in sequence along '" + along_->name.str() +
                                    "', of which each element needs the " + (steps_ == 1 ? "one" : std::to_string(steps_)) + " before it");
@@ -90,6 +122,13 @@ private:
     elements_ = {step->a, step->b};
     makeScan({true, true, false}, 1);
     return true;
+  }
+
+  Node *fieldOf(Node *scan, const Part &p) {
+    Node *field = elab_.make(Node::Field, form_->params[p.first]->type, core_.loc);
+    field->ops.push_back(scan);
+    field->intValue = int64_t(p.first);
+    return field;
   }
 
   struct Step {
@@ -172,7 +211,11 @@ private:
     return n;
   }
 
-  bool isOwn(Node *n) { return n->kind == Node::Read && n->tensor == own_ && n->readsOwn; }
+  bool isOwn(Node *n) { return n->kind == Node::Read && n->readsOwn && partOf(n); }
+  Part *partOf(Node *read) {
+    auto it = llvm::find_if(parts_, [&](Part &p) { return p.tensor == read->tensor; });
+    return it == parts_.end() ? nullptr : &*it;
+  }
 
   Node *makeParam(Ty type) {
     Node *p = elab_.make(Node::Param, type, core_.loc);
@@ -184,13 +227,23 @@ private:
   /// How many steps before its own element a read goes, for each; along which index, and in which direction.
   bool findSteps() {
     bool ok = true;
-    walk(core_.value, [&](Node *n) {
-      if (n->kind == Node::Reduce)
-        ok = ok && !containsOwn(n);
-      else if (ok && isOwn(n))
-        ok = (n->bounds == te::BoundsMode::InBounds || n->bounds == te::BoundsMode::Pad) && findStep(n);
-    });
-    return ok;
+    for (Part &p : parts_)
+      walk(p.value, [&](Node *n) {
+        if (n->kind == Node::Reduce)
+          ok = ok && !containsOwn(n);
+        else if (ok && isOwn(n))
+          ok = (n->bounds == te::BoundsMode::InBounds || n->bounds == te::BoundsMode::Pad) && (findStep(n) || isOfThisStep(n, p));
+      });
+    return ok && along_;
+  }
+
+  /// A field of the same element that stands before.
+  bool isOfThisStep(Node *read, const Part &reader) {
+    for (auto [left, right] : llvm::zip(core_.subscripts, read->ops))
+      if (!left->affine || !right->affine || left->affine != right->affine)
+        return false;
+    lags_[read] = 0;
+    return partOf(read) < &reader;
   }
 
   bool findStep(Node *n) {
@@ -217,6 +270,8 @@ private:
     isReverse_ = step < 0;
     lags_[n] = std::abs(step);
     steps_ = std::max(steps_, lags_[n]);
+    Part *part = partOf(n);
+    part->steps = std::max(part->steps, lags_[n]);
     return lags_[n] <= kMostSteps;
   }
 
@@ -276,8 +331,11 @@ private:
 
   /// What a read gives: the state, as far as there has been a step.
   Node *readState(Node *n) {
+    const Part &part = *partOf(n);
+    if (lags_[n] == 0)
+      return part.next;
     auto [isThere, before] = whereThere(n);
-    return select(addElement(isThere), form_->params[size_t(lags_[n] - 1)], before->isConst() ? before : addElement(before));
+    return select(addElement(isThere), form_->params[part.first + size_t(lags_[n] - 1)], before->isConst() ? before : addElement(before));
   }
 
   /// Keeps what `read` takes of memory, whatever the step, outside of what this statement defines: up to `edge`.
@@ -299,6 +357,8 @@ private:
   Elaborator &elab_;
   CoreStatement &core_;
   Tensor *own_;
+  bool isTuple_;
+  SmallVector<Part, 2> parts_;
   ReducerForm *form_ = nullptr;
   IndexVar *along_ = nullptr;
   bool isReverse_ = false;
@@ -316,6 +376,17 @@ bool Sema::readsOwn(CoreStatement &core) { return RecurrenceMaker(kernel, elab, 
 bool Sema::makeRecurrence(CoreStatement &core) {
   RecurrenceMaker maker(kernel, elab, core);
   return maker.isFold() ? maker.run(core.target->element, ("'" + core.target->name + "'").str()) : orderPoints(core);
+}
+
+bool Sema::makeTupleRecurrence(CoreStatement &core) {
+  RecurrenceMaker maker(kernel, elab, core);
+  if (maker.isFold())
+    return maker.runTuple();
+  diags.error(core.loc) << "the fields of '" << core.target->name
+                        << "' read each other where no fixed number of steps before one index is; each reads fields that stand before its "
+                           "own of the same element, and all fields of elements at most 16 steps before, as in '"
+                        << core.target->name << ".pad(0)[t - 1].x'";
+  return false;
 }
 
 } // namespace kernelc::frontend

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace kernelc::frontend {
 bool Sema::run() {
   unsigned before = diags.numErrors();
-  if (!declareParams())
+  if (!declareParams() || !joinMutual())
     return false;
   // Requirements hold throughout, wherever they stand.
   for (const Statement &s : kernel.def->body)

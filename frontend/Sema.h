@@ -63,6 +63,9 @@ private:
   bool finishLet(const Statement &s, CoreStatement &core, Tensor &t, const Expr *assigned);
   ElementType likelyElement(const Expr *e, llvm::StringRef own);
   bool defineTuple(CoreStatement &core, Tensor &t, Node *value);
+  /// The tensors of a let of tuples that reads itself, before its value is known; false after an error.
+  bool declareParts(const Statement &s, Tensor &t, const Expr *assigned);
+  Tensor &addPart(Tensor &t, ElementType element);
   /// Of a let with conditions: keeps where it is defined, and gives it some value elsewhere; false after an error.
   bool restrictLet(CoreStatement &core, Tensor &t);
   /// The dims of a let: those that its statement's indices have.
@@ -101,6 +104,12 @@ private:
   /// Makes a fold along an index of such a statement, whose ranges are known and whose accesses are proved, or orders its points; false
   /// after an error.
   bool makeRecurrence(CoreStatement &core);
+  /// The same of a let of tuples, whose parts are defined together.
+  bool makeTupleRecurrence(CoreStatement &core);
+
+  // Mutual.cpp
+  /// Writes statements that read each other as one; false after an error.
+  bool joinMutual();
 
   // Order.cpp
   /// Finds the order in which such a statement defines its elements, where it is no such fold; false after an error.

@@ -73,6 +73,8 @@ bool Sema::checkLetSubscripts(const Statement &s, Scope *scope) {
 Node *Sema::elaborateLet(const Statement &s, Tensor &t, const Expr *assigned, Scope *scope) {
   t.dims.resize(s.subscripts.size()); // known once the ranges are
   if (accesses(assigned, s.target)) { // a recurrence reads it
+    if (!declareParts(s, t, assigned))
+      return nullptr;
     elab.own = elab.tensors[s.target] = &t;
     auto element = findElementType(absl::string_view(s.type.name.data(), s.type.name.size()));
     t.element = element ? *element : likelyElement(assigned, s.target);
@@ -81,7 +83,36 @@ Node *Sema::elaborateLet(const Statement &s, Tensor &t, const Expr *assigned, Sc
   if (std::exchange(elab.own, nullptr))
     elab.tensors.erase(s.target);
   t.dims.clear();
+  for (Tensor *part : t.parts)
+    part->dims.clear();
   return value;
+}
+
+Tensor &Sema::addPart(Tensor &t, ElementType element) {
+  Tensor &part = kernel.tensors.emplace_back();
+  part.kind = Tensor::Let;
+  part.name = t.name;
+  part.loc = t.loc;
+  part.element = element;
+  t.parts.push_back(&part);
+  return part;
+}
+
+bool Sema::declareParts(const Statement &s, Tensor &t, const Expr *assigned) {
+  if (assigned->kind == Expr::Tuple && s.type.name.empty()) {
+    diags.error(s.targetLoc) << "'" << s.target << "' is a tuple and reads itself; give it its type, as in 'let " << s.target << "["
+                             << exampleIndices(s.subscripts.size()) << "]: (x: f32, y: f32) = ..'";
+    return false;
+  }
+  FieldNames names;
+  SmallVector<ElementType, 4> types;
+  if (!elab.readFields(s.type, names, types))
+    return false;
+  for (ElementType element : types)
+    addPart(t, elementOf(widened(element))).dims.resize(s.subscripts.size());
+  if (!types.empty())
+    t.fields = &kernel.fieldNames.emplace_back(names);
+  return true;
 }
 
 Node *Sema::giveElement(const Statement &s, Tensor &t, Node *value) {
@@ -123,6 +154,7 @@ bool Sema::checkLet(const Statement &s) {
   CoreStatement core;
   core.loc = s.loc;
   core.isLet = true;
+  core.phases = s.phases;
   core.anyOrder = s.anyOrder || kernel.def->anyOrder;
   elab.leftNames.clear();
   elab.leftDims.clear();
@@ -210,32 +242,34 @@ bool Sema::defineTuple(CoreStatement &core, Tensor &t, Node *value) {
   }
   core.value = elab.makeTuple(fields, *value->fields, value->loc);
   core.target = &t;
-  if (readsOwn(core)) {
-    diags.error(core.loc) << "'" << t.name
-                          << "' is a tuple and reads itself; a recurrence defines one value, or is written as a reducer of "
-                          << "its steps, as in 'f[k, k <= t](..)'";
-    return false;
-  }
+  bool isRecurrence = readsOwn(core);
   if (!core.conditions.empty()) {
     diags.error(core.loc) << "a 'let' of tuples takes no conditions yet; use 'a if c else b' in each field";
     return false;
   }
-  if (!finishStatement(core))
-    return false;
-  t.fields = value->fields;
-  for (Node *n : fields) {
-    Tensor &part = kernel.tensors.emplace_back();
-    part.kind = Tensor::Let;
-    part.name = t.name;
-    part.loc = t.loc;
-    part.element = elementOf(n->type);
-    part.narrow = n->narrow;
-    if (!giveDims(core, part))
+  if (isRecurrence) {
+    if (!requirementsAreKnown || !inferRanges(core))
       return false;
-    t.parts.push_back(&part);
+    for (Tensor *part : t.parts)
+      if (!giveDims(core, *part))
+        return false;
+    if (!checkBounds(core) || !makeTupleRecurrence(core))
+      return false;
+  } else {
+    if (!finishStatement(core))
+      return false;
+    t.fields = value->fields;
+    for (Node *n : fields) {
+      Tensor &part = addPart(t, elementOf(n->type));
+      part.narrow = n->narrow;
+      if (!giveDims(core, part))
+        return false;
+    }
+  }
+  for (auto [part, n] : llvm::zip(t.parts, core.value->ops)) {
     CoreStatement own = core;
     own.value = n;
-    own.target = &part;
+    own.target = part;
     statements.push_back(std::move(own));
   }
   t.poisoned = false;

@@ -150,20 +150,22 @@ SmallVector<Value> Accumulator::addArg(Builder &b, ArrayRef<Value> state, const 
   Value key = term.value.v;
   if (isFloat_ && !env_.isF64())
     key = widenFloat(b, key, yielded_, computed_);
-  Value better;
+  Value better, first = term.isBefore ? key : state[0], second = term.isBefore ? state[0] : key;
   if (isFloat_) {
     // NaN is the largest: it wins in argmax and, as the smallest never, loses in argmin.
-    Value keyNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, key, key);
-    Value oldNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, state[0], state[0]);
-    Value strict = arith::CmpFOp::create(b, isMax(kind_) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, key, state[0]);
+    Value keyNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, second, second);
+    Value oldNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, first, first);
+    Value strict = arith::CmpFOp::create(b, isMax(kind_) ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, second, first);
     Value fresh = isMax(kind_) ? keyNan : oldNan, stale = isMax(kind_) ? oldNan : keyNan;
     Value notStale = arith::XOrIOp::create(b, stale, constInt(b, b.getI1Type(), 1));
     better = arith::OrIOp::create(b, strict, arith::AndIOp::create(b, fresh, notStale));
   } else {
     auto p = isUnsignedKind(kind_) ? (isMax(kind_) ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::ult)
                                    : (isMax(kind_) ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt);
-    better = arith::CmpIOp::create(b, p, key, state[0]);
+    better = arith::CmpIOp::create(b, p, second, first);
   }
+  if (term.isBefore) // unless one that is there is better
+    better = arith::XOrIOp::create(b, better, constInt(b, b.getI1Type(), 1));
   Value none = arith::XOrIOp::create(b, state[2], constInt(b, b.getI1Type(), 1));
   Value take = arith::OrIOp::create(b, none, better);
   if (term.condition.v)

@@ -17,6 +17,8 @@ struct Term {
   Scalar factor0, factor1;
   /// i64 position along the reduced dim, for arg reductions.
   Value index;
+  /// It stands before those that have been taken in: of equal ones it is the first.
+  bool isBefore = false;
 };
 
 /// What adding up rounds. Matrix units sum products of f8 in accumulators of their own: an

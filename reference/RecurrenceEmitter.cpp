@@ -53,17 +53,17 @@ private:
     return body;
   }
 
-  /// What term k comes to at the point `dims`.
-  Scalar reduce(unsigned k, SmallVector<Value> dims) {
+  /// What term k comes to at the point `dims`, where those before it come to `before`.
+  Scalar reduce(unsigned k, SmallVector<Value> dims, ArrayRef<Scalar> before) {
     te::YieldOp yield = op_.getTermYield(k);
     Accumulator acc(op_.getKind(k), yield.getValues()[0].getType(), env_);
     LoopNest nest(b_, op_.getRange(k), env_.sizes());
-    SmallVector<Value> state = nest.emit(loopsOf(op_.getReducedDims(k)), dims, acc.begin(b_, 1, nullptr), [&](ValueRange before) {
-      std::optional<ScalarEmitter> body = scalarsAt(op_.getTerms()[k].front(), dims, {});
+    SmallVector<Value> state = nest.emit(loopsOf(op_.getReducedDims(k)), dims, acc.begin(b_, 1, nullptr), [&](ValueRange taken) {
+      std::optional<ScalarEmitter> body = scalarsAt(op_.getTerms()[k].front(), dims, before);
       if (!body)
-        return llvm::to_vector(before);
+        return llvm::to_vector(taken);
       std::optional<Term> term = findTerm(b_, env_, *body, yield, number_, failure_);
-      return term ? acc.add(b_, llvm::to_vector(before), *term) : llvm::to_vector(before);
+      return term ? acc.add(b_, llvm::to_vector(taken), *term) : llvm::to_vector(taken);
     });
     return acc.finish(b_, state);
   }
@@ -71,7 +71,7 @@ private:
   void definePoint(ArrayRef<Value> dims) {
     SmallVector<Scalar> reduced;
     for (unsigned k = 0; k < op_.getNumTerms() && failure_.isEmpty(); ++k)
-      reduced.push_back(reduce(k, llvm::to_vector(dims)));
+      reduced.push_back(reduce(k, llvm::to_vector(dims), reduced));
     std::optional<ScalarEmitter> body = failure_.isEmpty() ? scalarsAt(op_.getBlock(), dims, reduced) : std::nullopt;
     if (!body)
       return;

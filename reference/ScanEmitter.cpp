@@ -18,7 +18,7 @@ public:
   absl::Status run(const te::Scan &scan, Value begin, Value end, Step &step);
 
 private:
-  SmallVector<Value> addTerm(Accumulator &acc, ArrayRef<Value> dims, ValueRange state);
+  SmallVector<Value> addTerm(Accumulator &acc, ArrayRef<Value> dims, ValueRange state, bool isBefore);
 
   Builder &b_;
   FunctionEnv &env_;
@@ -28,13 +28,17 @@ private:
 };
 
 /// `state` with the term at `dims`.
-SmallVector<Value> ScanEmitter::addTerm(Accumulator &acc, ArrayRef<Value> dims, ValueRange state) {
+SmallVector<Value> ScanEmitter::addTerm(Accumulator &acc, ArrayRef<Value> dims, ValueRange state, bool isBefore) {
   ScalarEmitter body(b_, env_);
   for (unsigned d = 0; d < op_.getNumDims(); ++d)
     body.bind(op_.getBlock().getArgument(d), {dims[d]});
   if (!failure_.keep(body.emit(op_.getBlock())))
     return llvm::to_vector(state);
   std::optional<Term> term = findTerm(b_, env_, body, op_.getYield(), number_, failure_);
+  if (term && op_.isArg()) {
+    term->index = dims[op_.getNumParallel()];
+    term->isBefore = isBefore;
+  }
   return term ? acc.add(b_, llvm::to_vector(state), *term) : llvm::to_vector(state);
 }
 
@@ -72,8 +76,9 @@ absl::Status ScanEmitter::run(const te::Scan &scan, Value begin, Value end, Step
       SmallVector<Value> all(dims);
       all.push_back(zero);
       SmallVector<LoopDim> once{{op_.getNumDims(), zero, constI64(b_, 1), {}}};
-      SmallVector<Value> after =
-          LoopNest(b_, where, env_.sizes()).emit(once, all, before, [&](ValueRange state) { return addTerm(acc, dims, state); });
+      SmallVector<Value> after = LoopNest(b_, where, env_.sizes()).emit(once, all, before, [&](ValueRange state) {
+        return addTerm(acc, dims, state, scan.reverse);
+      });
       Value isWanted = scan.reverse ? arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, k, last)
                                     : arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, k, first);
       emitIf(b_, isWanted, {}, [&] {

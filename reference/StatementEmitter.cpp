@@ -120,7 +120,7 @@ absl::StatusOr<Step> emitStatement(ModuleOp module, Operation *op, Arithmetic ar
     status = emitRecurrence(b, env, recurrence, out, number, begin, end, step);
   else if (auto fold = dyn_cast<te::FoldOp>(op))
     status = emitFold(b, env, fold, out, number, begin, end, step);
-  else if (std::optional<te::Scan> scan = te::findScanOf(op))
+  else if (std::optional<te::Scan> scan = te::findScanOf(op, /*positions=*/true))
     status = emitScan(b, env, cast<te::ReduceOp>(op), *scan, out, number, begin, end, step);
   else
     status = emitReduce(b, env, cast<te::ReduceOp>(op), out, number, options.vectorBytes, begin, end, step);

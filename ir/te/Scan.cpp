@@ -24,9 +24,9 @@ std::optional<ScanTie> findScanTie(Operation *op, unsigned c, unsigned j, unsign
 
 std::optional<Scan> findScan(ReduceOp op) { return findScanOf(op); }
 
-std::optional<Scan> findScanOf(Operation *op) {
+std::optional<Scan> findScanOf(Operation *op, bool positions) {
   auto reduce = dyn_cast<ReduceOp>(op);
-  if (!isa<ReduceOp, FoldOp>(op) || (reduce && (reduce.isArg() || reduce.getInit() || reduce.getOutMap())))
+  if (!isa<ReduceOp, FoldOp>(op) || (reduce && ((reduce.isArg() && !positions) || reduce.getInit() || reduce.getOutMap())))
     return std::nullopt;
   std::optional<IntegerSet> set = getCondition(op);
   unsigned reduced = getNumParallel(op);

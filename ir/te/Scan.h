@@ -25,8 +25,9 @@ struct Scan {
 /// What scan `op` is; nothing for other reductions, scans of positions, and those that go on from an init or write through a map.
 std::optional<Scan> findScan(ReduceOp op);
 
-/// The same of any statement: a te.fold is one, too.
-std::optional<Scan> findScanOf(mlir::Operation *op);
+/// The same of any statement: a te.fold is one, too. With `positions` scans of positions are scans as well (te-scan makes folds of
+/// them: devices see none).
+std::optional<Scan> findScanOf(mlir::Operation *op, bool positions = false);
 
 /// How the condition ties reduced dim `k` to parallel dim `j`: j - k + offset ≥ 0, or with `reverse` k - j + offset ≥ 0.
 struct ScanTie {

@@ -108,7 +108,7 @@ LogicalResult RecurrenceOp::verifyRegions() {
   SmallVector<Type> values;
   for (unsigned k = 0; k < getNumTerms(); ++k) {
     values.push_back(getTermYield(k).getValues()[0].getType());
-    if (failed(verifyArguments(*this, getTerms()[k].front(), {})))
+    if (failed(verifyArguments(*this, getTerms()[k].front(), ArrayRef(values).drop_back())))
       return failure();
   }
   return verifyArguments(*this, getBlock(), values);

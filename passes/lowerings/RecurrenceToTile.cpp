@@ -3,11 +3,27 @@
 // stands before the next one reads it.
 #include "passes/lowerings/LaunchEmitter.h"
 
+#include "ir/cu/Cu.h"
+
 using namespace mlir;
 
 namespace kernelc {
 
 using namespace te;
+
+/// Whether a range asks anything of the points alone, as where statements take steps in turns: one of them reduces in each.
+static bool asksPoints(RecurrenceOp op, unsigned k) {
+  SmallVector<unsigned> reduced = op.getReducedDims(k);
+  return llvm::any_of(op.getRange(k).getConstraints(), [&](AffineExpr e) {
+    return !e.isSymbolicOrConstant() && llvm::none_of(reduced, [&](unsigned d) { return e.isFunctionOfDim(d); });
+  });
+}
+
+/// What the first `count` reductions have come to, where a region has it: as arguments behind the dims.
+static void bindReduced(BodyToTiles &body, RecurrenceOp op, Block &block, unsigned count, const llvm::DenseMap<Value, Value> &results) {
+  for (unsigned k = 0; k < count; ++k)
+    body.bind(block.getArgument(op.getNumDims() + k), results.lookup(op.getBlock().getArgument(op.getNumDims() + k)));
+}
 
 Value LaunchEmitter::reduceSoFar(RecurrenceOp op, unsigned k, ArrayRef<int64_t> dims, Location loc) {
   SmallVector<int64_t> points(dims.take_front(op.getNumParallel())), reduced, all(points);
@@ -20,9 +36,11 @@ Value LaunchEmitter::reduceSoFar(RecurrenceOp op, unsigned k, ArrayRef<int64_t> 
   BodyToTiles shaper(b_, c_, op, dims);
   auto type = RankedTensorType::get(shaper.shapeOf(all), element);
   bool ok = true;
+  Value holds = asksPoints(op, k) ? resultHolds(op.getRange(k), dims, reduced, loc) : Value();
   SmallVector<Value> partials = loopNest(
       loopsOf(reduced), op.getRange(k), dims, {identityTile(kind, type, loc)}, loc, [&](SmallVector<Value> carried) -> SmallVector<Value> {
         BodyToTiles body(b_, c_, op, dims);
+        bindReduced(body, op, op.getTerms()[k].front(), k, c_.results);
         Value value = body.evaluate(yield.getValues()[0]);
         Value counts = body.conjunction(body.evaluateSet(op.getRange(k), loc), body.inside(reduced, loc), loc);
         if (yield.getCondition()) {
@@ -39,6 +57,11 @@ Value LaunchEmitter::reduceSoFar(RecurrenceOp op, unsigned k, ArrayRef<int64_t> 
       });
   if (!ok)
     return {};
+  if (auto loop = holds ? partials[0].getDefiningOp<scf::ForOp>() : scf::ForOp()) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(loop);
+    loop.setUpperBound(arith::SelectOp::create(b_, cu::unnamed(loc), holds, loop.getUpperBound(), loop.getLowerBound()));
+  }
   llvm::sort(reduced);
   return reduceTile(kind, partials, {RankedTensorType::get(shaper.shapeOf(points), element)}, reduced, loc).back();
 }
@@ -49,8 +72,9 @@ LogicalResult LaunchEmitter::definePoints(RecurrenceOp op, ArrayRef<int64_t> dim
     Value reduced = reduceSoFar(op, k, dims, loc);
     if (!reduced)
       return failure();
-    body.bind(op.getBlock().getArgument(op.getNumDims() + k), reduced);
+    c_.results[op.getBlock().getArgument(op.getNumDims() + k)] = reduced;
   }
+  bindReduced(body, op, op.getBlock(), op.getNumTerms(), c_.results);
   Value value = body.evaluate(op.getYield().getValues()[0]);
   if (!value)
     return failure();

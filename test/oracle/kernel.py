@@ -11,7 +11,7 @@ from .narrow import narrowest
 from .parser import parse
 from .prelude import PRELUDE
 from .ranges import infer
-from .recurrence import define
+from .recurrence import define, define_together
 from .reduce import combine
 from .sizes import bind_sizes
 from .element_types import BOOL, F32, I64, TYPES, KcError, Unsupported, is_float, is_int, round_float, widen
@@ -28,6 +28,7 @@ class Call:
         self.kernel = kernels[name] if name else next(iter(kernels.values()))
         scope = Scope(None, {**parse(PRELUDE)[1], **functions})
         self.top, self.outputs, self.counts, self.continued = scope, {}, {}, set()
+        self.waiting = []  # statements that read what later ones define
         constants = dict(constants)
         for p in self.kernel.params:
             if p.role == "const":
@@ -74,6 +75,8 @@ class Call:
                 self._let(statement)
             else:
                 self._assign(statement)
+        if self.waiting:
+            define_together(self.waiting, complete=True)
         for name, counts in self.counts.items():
             if counts is not None and name not in self.continued and any(c != 1 for c in counts):
                 raise KcError(f"'{name}' is written {counts} times; once is what covers it")
@@ -322,7 +325,17 @@ class Call:
             old = new = self._identities(reduces, tensor, value, old)
             new = list(new)
         merge = self._merge(reduces, value.type, tensor.type) if reduces else None
-        own = statement.op == "=" and counts is not None and any(isinstance(n, Read) and n.tensor is tensor for n in walk(value))
+        is_plain = statement.op == "=" and counts is not None
+        own = is_plain and any(isinstance(n, Read) and n.tensor is tensor for n in walk(value))
+        others = {id(n.tensor) for n in walk(value) if isinstance(n, Read)} & {id(o) for o in self.outputs.values() if o is not tensor and UNDEFINED in o.data}
+        if is_plain and others:  # a part of several that need each other
+            points = []
+            for at in _points(outer):
+                if all(check(at) for check in checks):
+                    points.append(([*at.items()], _flat(places, at, tensor)))
+                    counts[points[-1][1]] += 1
+            self.waiting = define_together([*self.waiting, (evaluate, points, tensor)])
+            return
         if own:  # a recurrence
             tensor.data, points = new, []
             for at in _points(outer):

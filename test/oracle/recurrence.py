@@ -28,6 +28,29 @@ def define(evaluate, value, own, points, places, data):
         _compose(value, own, [(dict(points[n]), places[n]) for n in order], data)
 
 
+def define_together(statements, complete=False):
+    """The same of several statements (what evaluates, points with their places, and the tensor) that read each other, as far as what they
+    read is there; returns what is left of them."""
+    moves = True
+    while moves:
+        moves, left = False, []
+        for evaluate, points, tensor in statements:
+            waiting = []
+            for point, place in points:
+                try:
+                    tensor.data[place] = evaluate(dict(point))
+                    moves = True
+                except KcError:
+                    waiting.append((point, place))
+            if waiting:
+                left.append((evaluate, waiting, tensor))
+        statements = left
+    if complete and statements:
+        evaluate, points, _ = statements[0]
+        evaluate(dict(points[0][0]))  # says what is not there
+    return statements
+
+
 def _compose(value, own, steps, data):
     """Steps h -> a h + b, one back, may be composed in any grouping: each result may be off by the roundings of all steps before it, of the
     magnitudes that the steps add up to."""

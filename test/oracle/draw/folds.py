@@ -114,6 +114,38 @@ def recurrences(b):
     b.say(f"{y}[{here}] = {cast}")
 
 
+def mutual(b):
+    """Two or three results that read each other: a step back along one index, all of the step before, or a table; with padding or first
+    statements."""
+    kind = b.pick("f32", "f32", "i32", "u32")
+    b.size("M"), b.size("N")
+    half = "0.25 * " if TYPES[kind].kind == "float" else ""
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    x = b.tensor(kind, ["M", "N"], pool=pool)
+    names = [b.tensor(kind, ["M", "N"], "out") for _ in range(b.integer(2, 3))]
+    form = b.pick("steps", "steps", "first", "all", "table")
+    if form == "first":
+        b.size("M", least=1)
+        for y in names:
+            b.say(f"{y}[0, j] = {x}[0, j]")
+    back = "+ 1" if form in ("steps", "all") and b.chance(30) else "- 1"
+    for n, y in enumerate(names):
+        terms = [f"{x}[i, j]"]
+        for k, z in enumerate(names):
+            if k < n and b.chance(50):
+                terms.append(f"{half}{z}[i, {'k' if form == 'all' else 'j'}]")
+            elif k > n or b.chance(60):
+                pad = "" if form == "first" else f".pad({b.integer(0, 2)})"
+                terms.append(f"{half}{z}{pad}[i {back}, {'k' if form == 'all' else 'j - 1' if form == 'table' and b.chance(40) else 'j'}]")
+            if form == "table" and k >= n:
+                terms.append(f"{half}{z}.pad(0)[i, j - 1]")
+        value = " + ".join(terms)
+        if form == "all":
+            reads = [t for t in terms[1:]]
+            value = f"{terms[0]} + {b.pick('sum', 'max')}[k in 0:N]({' + '.join(reads)})" if reads else terms[0]
+        b.say(f"{y}[i, j] = {value}" + (" where i in 1:M" if form == "first" else ""))
+
+
 def orders(b):
     """Elements computed from earlier ones in an order of several indices, from sums of what is there, in a triangle, or with the rest
     defined by another statement."""
