@@ -353,6 +353,8 @@ private:
       if (AffineMap map = read.getMapOrIdentity(); map.getNumResults()) {
         noteUse(map.getResults().back(), position, last);
         last.plain |= isPacked(read, map.getResults().back(), position);
+        if (std::abs(linearCoefficient(map.getResults().back(), position).value_or(1)) >= kShortestRun)
+          last.plain = false; // (a head's number before its columns: runs are what they were)
       }
       Operation *producer = read.getTensor().getDefiningOp();
       walks |= last.plain && !(producer && canSplitParallelDim(producer, getNumParallel(producer) - 1));

@@ -28,7 +28,12 @@ struct MapDim {
 class BoxFinder {
 public:
   BoxFinder(const TensorRead &read, const te::SizeFacts &facts, std::string &why)
-      : read_(read), facts_(facts), why_(why), seen_(read.box.size()), hasRemainder_(read.box.size()), shared_(read.box.size(), 1) {}
+      : read_(read), facts_(facts), why_(why), seen_(read.box.size()), hasRemainder_(read.box.size()), shared_(read.box.size(), 1) {
+    SmallVector<AffineExpr> subscripts; // `h * (E floordiv 8)` is in steps where E is known
+    for (AffineExpr e : read.map.getResults())
+      subscripts.push_back(te::withPinnedSizes(e, read.map.getNumDims(), read.map.getNumSymbols(), facts));
+    read_.map = AffineMap::get(read.map.getNumDims(), read.map.getNumSymbols(), subscripts, read.map.getContext());
+  }
 
   std::optional<Box> find();
 
@@ -61,7 +66,7 @@ private:
     return simplifyAffineExpr(e.replaceDims(dims), read_.box.size(), read_.shape.getNumSymbols());
   }
 
-  const TensorRead &read_;
+  TensorRead read_;
   const te::SizeFacts &facts_;
   std::string &why_;
   llvm::BitVector seen_, hasRemainder_;
@@ -202,15 +207,20 @@ bool BoxFinder::takeDigits(int64_t r, AffineExpr stride, ArrayRef<int64_t> digit
   return true;
 }
 
-/// `2 * q + s` with both indices tiled: windows that overlap, a dim of the map each over the same
-/// memory. Nothing but the indices' ends clips them, so that the read must be inside by itself.
+/// `2 * q + s` with both indices tiled: windows that overlap, a dim of the map each over the same memory. Nothing but the indices' ends
+/// clips them, so that the read must be inside by itself. Where they begin moves in steps (the heads of a group in a packed row, `320 * g +
+/// 80 * h + d`): another dim.
 bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> followed) {
   if (read_.zeroOutside)
     return no("windows of a tensor that overlap cannot end where it does");
-  AffineExpr e = read_.map.getResult(r), rest = e;
-  for (int64_t d : followed)
-    rest = without(rest, d);
-  if (rest != getAffineConstantExpr(0, e.getContext()))
+  AffineExpr e = read_.map.getResult(r), begin = e, span = getAffineConstantExpr(1, e.getContext());
+  for (int64_t d : followed) {
+    begin = without(begin, d);
+    span = span + (read_.extents.getResult(d) - 1) * *te::linearCoefficient(e, d);
+  }
+  int64_t pitch = te::knownDivisor(begin, facts_);
+  bool moves = begin != getAffineConstantExpr(0, e.getContext());
+  if (moves && (pitch * read_.elementBytes % 16 != 0 || read_.map.getNumDims() != read_.box.size()))
     return no("windows that overlap start at an offset");
   // The index whose neighbours are neighbours in memory comes first.
   SmallVector<int64_t> order(followed);
@@ -220,6 +230,12 @@ bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> foll
   for (int64_t d : order)
     dims_.push_back(
         {d, d, getAffineDimExpr(d, e.getContext()), read_.extents.getResult(d), stride * *te::linearCoefficient(e, d), read_.box[d], 1});
+  if (moves) {
+    unsigned symbols = read_.shape.getNumSymbols();
+    AffineExpr which = te::withPinnedSizes(begin.floorDiv(pitch), read_.box.size(), symbols, facts_);
+    AffineExpr starts = te::withPinnedSizes((read_.shape.getResult(r) - span).floorDiv(pitch) + 1, 0, symbols, facts_);
+    dims_.push_back({-1, -1, which, starts, stride * pitch});
+  }
   return true;
 }
 
