@@ -13,14 +13,15 @@ def Te_RecurrenceOp : Te_DomainOp<"recurrence"> {
 
         for each free f: for step s = 0, 1, ..: for all points p = (f, s, ..) in the domain:
             result[out_map(p)] = body(p, terms_0(p), .., self)
-        terms_k(p) = ⊕_k of term_k(p, r, self) over the r in the k-th domain
+        terms_k(p) = ⊕_k of term_k(p, r, terms_0(p), .., self) over the r in the k-th domain
 
     `self` is the result as far as it is defined: what earlier steps have written, and what `init` holds. It is the last
     argument of every region, and reads of it name only such elements: that is the frontend's proof.
 
     `kinds` names the ⊕ of each reduction, `counts` how many dims it reduces: they are the dims behind `parallel`, in
     order, each of one reduction. `ranges` has a set for each, over all dims: what it leaves out is no term. Regions: the
-    body has the dims, a value for each reduction and `self` as arguments; a term has the dims and `self`.
+    body has the dims, a value for each reduction and `self` as arguments; a term has the dims, a value for each reduction
+    before its own and `self`.
 
     Constraints:
     - [C1] it is a statement of a te.kernel; 0 ≤ free < parallel ≤ dims; extents, conditions and index arguments agree.

@@ -503,13 +503,22 @@ def TeScan : Pass<"te-scan", "::kernelc::te::KernelOp"> {
 
           sum[a, b, a <= i, b <= j](x[a, b])   ->   t[a, j] = sum[b, b <= j](x[a, b]),  sum[a, a <= i](t[a, j])
 
-    - Ends that are moved by a constant, `k <= j - 2`, and other extents move k: `k' <= j` with `k = k' - 2`, where k is inside.
+    - Ends that are moved by a constant, `k <= j - 2`, and other extents move k: `k' <= j` with `k = k' - 2`, where k is inside. Where
+      the end lies beyond (`k <= j + 1`) the scan goes over more points, and a statement reads the part that was asked for.
+
+          sum[k, k <= j + 1](x[k])   ->   t[j] = sum[k, k <= j](x[k]) over one point more,  t[j + 1]
+
+    - Positions become the second part of a fold of pairs, of which the first of the largest stays: a monoid, whose identity has
+      position -1.
+
+          argmax[k, k <= j](x[k])   ->   fold[k, k <= j]((x[k], k)).1
 
     *Runs after `te-mask-to-domain`, before `te-split-scan` and `te-plan`, because* masks have become conditions then
     (`x[i, k] if k <= j else 0`), and those look for scans.
 
-    Postcondition: no reduction beside arg reductions is tied to an outer index by factors of 1 unless its body, or another
-    condition, depends on that index, or its end lies beyond (`k <= j + 1`). Numeric effect: another order of the same reduction.
+    Postcondition: no reduction is tied to an outer index by factors of 1 unless its body, or another condition, depends on that
+    index, or nobody knows how far its end lies from that of the index (from the end, of other extents). Numeric effect: another
+    order of the same reduction.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

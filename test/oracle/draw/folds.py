@@ -134,7 +134,7 @@ def mutual(b):
         for k, z in enumerate(names):
             if k < n and b.chance(50):
                 terms.append(f"{half}{z}[i, {'k' if form == 'all' else 'j'}]")
-            elif k > n or b.chance(60):
+            elif k > n or k == 0 or b.chance(60):  # (each needs the first, which needs all)
                 pad = "" if form == "first" else f".pad({b.integer(0, 2)})"
                 terms.append(f"{half}{z}{pad}[i {back}, {'k' if form == 'all' else 'j - 1' if form == 'table' and b.chance(40) else 'j'}]")
             if form == "table" and k >= n:
