@@ -55,7 +55,7 @@ def sets(sizes):
 def given_values(row, sizes):
     """Values of `kernelc check` for what is not uniform in [-1, 1)."""
     limits = {name: f"random:0..{sizes.get(most, most)}" for name, most in row.ints.items()}
-    return [f"{name}={value}" for name, value in {**limits, **{name: "random:0.5..1.5" for name in row.positive}}.items()]
+    return [f"{name}={value}" for name, value in {**limits, **{name: "random:0.5..1.5" for name in row.positive}, **row.scalars}.items()]
 
 
 def explain(args, rows):
