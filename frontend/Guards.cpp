@@ -102,7 +102,6 @@ bool Sema::addGuards(const std::vector<Guard> &guards) {
 bool Sema::addGuard(const Guard &guard) {
   using P = arith::CmpIPredicate;
   Loc loc = guard.loc;
-  AffineExpr zero = getAffineConstantExpr(0, context());
   auto holds = [&](AffineExpr e, P p) { return elab.makeCompare(p, elab.makeAffine(e, loc), elab.makeInt(0, Ty::I64, loc), loc); };
   CoreStatement core;
   core.loc = loc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lets that only name a part of what statements read which are defined together: each of these computes it where it reads it.
-#include "frontend/JoinStatements.h"
+#include "frontend/JointMembers.h"
 
 using namespace mlir;
 

@@ -1,51 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/JoinStatements.h"
 
+#include "frontend/JointMembers.h"
+
 using namespace mlir;
 
 namespace kernelc::frontend {
 
-bool mayJoin(const Statement &s) {
-  return (s.kind == Statement::Let || s.kind == Statement::Assign) && s.op == "=" && s.mode.empty() && s.hasSubscripts &&
-         s.type.fields.empty();
-}
-
-SmallVector<StringRef> readsOf(const Statement &s) {
-  SmallVector<StringRef> names;
-  auto take = [&](const Expr *e) {
-    visit(e, [&](const Expr *part) {
-      if (part->kind == Expr::Access)
-        names.push_back(part->text);
-    });
-  };
-  take(s.value);
-  for (const Expr *sub : s.subscripts)
-    take(sub);
-  for (const BracketItem &i : s.where)
-    for (const Expr *e : {i.expr, i.lo, i.hi})
-      take(e);
-  return names;
-}
-
-Member makeMember(StringRef name, ArrayRef<Statement> body, const Definition &def) {
-  Member m;
-  m.name = name;
-  for (const Statement &s : body)
-    if (mayJoin(s) && s.target == name)
-      m.statements.push_back(&s);
-  for (const Param &p : def.outputs)
-    if (p.name == name)
-      m.output = &p;
-  return m;
-}
-
 namespace {
 
-/// Writes such a group as one statement.
+/// Writes a group of statements that read each other as one statement.
 class Joiner {
 public:
   Joiner(Diagnostics &diags, Kernel &kernel, ArrayRef<Statement> body, ArrayRef<StringRef> group)
-      : diags_(diags), kernel_(kernel), def_(*kernel.def), body_(body), text_(kernel.madeExprs, kernel.texts) {
+      : diags_(diags), def_(*kernel.def), body_(body), text_(kernel.madeExprs, kernel.texts) {
     for (StringRef name : group)
       members_.push_back(makeMember(name, body, def_));
   }
@@ -480,7 +448,6 @@ private:
   }
 
   Diagnostics &diags_;
-  Kernel &kernel_;
   const Definition &def_;
   ArrayRef<Statement> body_;
   TextWriter text_;

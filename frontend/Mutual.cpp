@@ -17,6 +17,7 @@
 //
 // The statements themselves stay, with that tensor on the right: what has to be proved of them is proved of them.
 #include "frontend/JoinStatements.h"
+#include "frontend/JointMembers.h"
 
 using namespace mlir;
 

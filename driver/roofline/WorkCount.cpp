@@ -161,12 +161,12 @@ private:
     extents_ = forms_.extents(te::getExtents(statement));
     te::YieldOp yield = te::getYield(statement);
     PointSet points = PointSet::all();
-    if (std::optional<IntegerSet> set = te::getCondition(statement))
-      for (unsigned c = 0; c < set->getNumConstraints(); ++c)
-        if (std::optional<unsigned> j = findScanned(statement, *set, c))
-          extents_[*j] = 1;
-        else
-          points = points & PointSet::where({forms_.fixed(set->getConstraint(c)), set->isEq(c)});
+    std::optional<IntegerSet> set = te::getCondition(statement);
+    for (unsigned c = 0; set && c < set->getNumConstraints(); ++c)
+      if (std::optional<unsigned> j = findScanned(statement, *set, c))
+        extents_[*j] = 1;
+      else
+        points = points & PointSet::where({forms_.fixed(set->getConstraint(c)), set->isEq(c)});
     needed_.clear();
     units_.clear();
     if (yield.getCondition()) {
