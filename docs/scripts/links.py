@@ -17,6 +17,7 @@ from wrap import ROOT, tracked  # noqa: E402
 
 LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^()\s]+)\)")
 FENCED = re.compile(r"^(```+).*?^\1$", re.M | re.S)
+INDENTED = re.compile(r"(?<=\n\n)(?: {4,}\S.*\n)+")  # code, too; no page has paragraphs that far to the right
 
 
 def anchors(text):
@@ -33,7 +34,7 @@ def main():
     bad = 0
     for page in tracked():
         text = read(page)
-        for target in LINK.findall(re.sub(r"`[^`\n]*`", "", FENCED.sub("", text))):
+        for target in LINK.findall(re.sub(r"`[^`\n]*`", "", INDENTED.sub("", FENCED.sub("", text)))):
             if re.match(r"[a-z]+:", target):
                 continue
             path, _, anchor = target.partition("#")
