@@ -189,6 +189,9 @@ bool BoxFinder::takeRun(int64_t r, AffineExpr stride, int64_t d) {
   AffineExpr points = te::withPinnedSizes(read_.extents.getResult(d), 0, symbols, facts_);
   if (!run || !isa<AffineConstantExpr>(points) || dims != read_.box.size()) // (a run by data has a dim more)
     return false;
+  AffineExpr begin = simplifyAffineExpr(run->which * run->pitch, dims, symbols);
+  if (!te::areRunsWhole(begin, points, te::withPinnedSizes(read_.shape.getResult(r), 0, symbols, facts_), facts_))
+    return false;
   AffineExpr runs = te::withPinnedSizes((read_.shape.getResult(r) - points).floorDiv(run->pitch) + 1, 0, symbols, facts_);
   dims_.push_back({d, d, getAffineDimExpr(d, points.getContext()), points, stride, pointsOf(d), 1});
   dims_.push_back({-1, -1, run->which, runs, stride * run->pitch});
@@ -220,7 +223,9 @@ bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> foll
   }
   int64_t pitch = te::knownDivisor(begin, facts_);
   bool moves = begin != getAffineConstantExpr(0, e.getContext());
-  if (moves && (pitch * read_.elementBytes % 16 != 0 || read_.map.getNumDims() != read_.box.size()))
+  bool isDim = moves && pitch * read_.elementBytes % 16 == 0 && read_.map.getNumDims() == read_.box.size() &&
+               te::areRunsWhole(begin, span, read_.shape.getResult(r), facts_);
+  if (moves && !isDim)
     return no("windows that overlap start at an offset");
   // The index whose neighbours are neighbours in memory comes first.
   SmallVector<int64_t> order(followed);
