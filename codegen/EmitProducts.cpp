@@ -4,8 +4,6 @@
 #include "codegen/Emitter.h"
 
 #include "ir/cu/Marks.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 

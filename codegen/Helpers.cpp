@@ -101,8 +101,6 @@ std::string helperText(const std::set<std::string> &names, int generation) {
       out += "#else\n" + host;
     out += "#endif\n";
   }
-  if (!products.empty())
-    products = "#if !defined(KC_HOST) && !defined(KC_LOOPS)\n" + products + "#endif\n";
   return out + both + products;
 }
 

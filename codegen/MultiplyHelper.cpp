@@ -62,6 +62,9 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
   std::string text = n[7] ? "// Back and forth over the columns: a register that was read last is read next.\n" : "";
   text += "template <> __device__ __forceinline__ void " + name.str() +
           "(\n    float *d, const float *const *a, const float *const *b) {\n"
+          "#if defined(KC_HOST) || defined(KC_LOOPS)\n  kc_multiply_loops" +
+          "<" + numbers.str() +
+          ">(d, a, b);\n#else\n"
           "#define KC_ADD(d, a, b) \"fma.rn.f32 %\" #d \", a\" #a \", b\" #b \", %\" #d \";\\n\"\n#define KC_ROUND(k) \\\n" +
           fetchText(a) + fetchText(b);
   for (int row = 0; row < a.count; ++row)
@@ -79,7 +82,7 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
     text += (k % 8 ? " " : "\n      ") + ("KC_ROUND(" + std::to_string(k) + ")");
   return text + " \"}\"\n      : " + operandsText("\"+f\"(d[", sums, "])") +
          "\n      : " + operandsText("\"r\"(kc_address(a[", a.vectors(), "]))") + ",\n        " +
-         operandsText("\"r\"(kc_address(b[", b.vectors(), "]))") + "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ROUND\n}";
+         operandsText("\"r\"(kc_address(b[", b.vectors(), "]))") + "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ROUND\n#endif\n}";
 }
 
 } // namespace kernelc::codegen

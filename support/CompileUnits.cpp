@@ -146,7 +146,7 @@ private:
 
   /// Whether a line is one of the conditions around helpers; between #else and #endif is the code for hosts.
   bool isConditional(string_view line) {
-    if (absl::StartsWith(line, "#ifndef KC_HOST") || absl::StartsWith(line, "#if !defined(KC_HOST)"))
+    if (absl::StartsWith(line, "#ifndef KC_HOST"))
       return true;
     if (absl::StartsWith(line, "#else"))
       return isHost_ = true;
