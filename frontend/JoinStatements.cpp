@@ -57,6 +57,8 @@ private:
     return it == members_.end() ? nullptr : &*it;
   }
   unsigned numberOf(const Member &m) const { return unsigned(&m - members_.data()); }
+  /// Which of a step's turns is its: the last one comes first where steps go back.
+  unsigned turnOf(const Member &m) const { return readsAhead_ ? unsigned(members_.size()) - 1 - numberOf(m) : numberOf(m); }
   StringRef ownName(const Member &m, unsigned p) const { return m.general->subscripts[m.dims[p]]->text; }
   StringRef jointName(unsigned p) const { return ownName(members_.front(), p); }
 
@@ -311,6 +313,18 @@ private:
     return rank();
   }
 
+  /// Whether any of them reads what index `along` gets to later: then it is walked from its end.
+  bool readsAhead(unsigned along) {
+    bool ahead = false;
+    for (const Member &m : members_)
+      for (const Statement *s : m.statements)
+        visit(s->value, [&](const Expr *e) {
+          const Member *of = e->kind == Expr::Access ? findMember(e->text) : nullptr;
+          ahead |= of && e->args.size() == rank() && stepsFrom(e->args[of->dims[along]], ownName(m, along)).value_or(0) > 0;
+        });
+    return ahead;
+  }
+
   /// The type that holds what all of them store; empty after an error.
   StringRef jointType() {
     StringRef type = typeOf(members_.front());
@@ -333,6 +347,7 @@ private:
     unsigned along = findAlong(), n = members_.size();
     if (along == rank())
       return refuse(s.loc, "and nothing says how far their indices go; give one a range, as in 'where t in 0:T'");
+    readsAhead_ = readsAhead(along);
     s.phases = n;
     s.type.name = jointType();
     s.type.loc = s.targetLoc;
@@ -350,7 +365,7 @@ private:
       rewrite(
           m,
           [&](Expr *access) {
-            access->args[along] = ofPhase(access->args[along], numberOf(m));
+            access->args[along] = ofPhase(access->args[along], turnOf(m));
             return access;
           },
           along);
@@ -367,7 +382,7 @@ private:
   /// t % n == k
   Expr *isPhase(const Member &m, unsigned along) {
     Expr *t = text_.name(jointName(along), m.general->loc), *n = text_.number(int64_t(members_.size()), t->loc);
-    return text_.compare(text_.binary(t, Tok::Percent, n), Tok::EqEq, text_.number(numberOf(m), t->loc));
+    return text_.compare(text_.binary(t, Tok::Percent, n), Tok::EqEq, text_.number(turnOf(m), t->loc));
   }
 
   Expr *phaseOf(const Member &m, unsigned along) {
@@ -379,12 +394,12 @@ private:
       if (!of || e->args.size() != rank())
         return nullptr;
       Expr *whole = accessOf(*of, e, copy);
-      int64_t gap = int64_t(numberOf(*of)) - int64_t(numberOf(m));
+      int64_t gap = int64_t(turnOf(*of)) - int64_t(turnOf(m));
       std::optional<int64_t> steps = stepsFrom(e->args[of->dims[along]], ownName(m, along));
       if (steps && known.contains(ownName(m, along)))
         whole->args[along] = text_.plus(step, n * *steps + gap);
       else
-        whole->args[along] = ofPhase(whole->args[along], numberOf(*of));
+        whole->args[along] = ofPhase(whole->args[along], turnOf(*of));
       return whole;
     };
     auto onBracket = [&](const Expr *e, Expr *copy) { // what is reduced of the group is so in its own phase alone
@@ -457,6 +472,7 @@ private:
   bool isInSteps_ = false;
   std::optional<unsigned> along_;
   bool isBack_ = false;
+  bool readsAhead_ = false; ///< in turns
   std::vector<Statement> after_;
   llvm::StringSet<> named_;       ///< lets that the group needs no more
   std::deque<Statement> inlined_; ///< of members, with what others had named for them

@@ -128,7 +128,7 @@ def mutual(b):
         b.size("M", least=1)
         for y in names:
             b.say(f"{y}[0, j] = {x}[0, j]")
-    back = "+ 1" if form == "steps" and b.chance(30) else "- 1"  # (turns go forwards alone: docs/lab/2026-11-27-recurrences.md)
+    back = "+ 1" if form in ("steps", "all") and b.chance(30) else "- 1"
     for n, y in enumerate(names):
         terms = [f"{x}[i, j]"]
         for k, z in enumerate(names):
