@@ -64,11 +64,10 @@ int64_t knownDivisor(AffineExpr e, const SizeFacts &facts, ArrayRef<int64_t> dim
   }
   case AffineExprKind::Mul: {
     auto b = cast<AffineBinaryOpExpr>(e);
-    // Divisors past 2^20 prove nothing that anyone asks.
+    int64_t x = knownDivisor(b.getLHS(), facts, dimDiv), y = knownDivisor(b.getRHS(), facts, dimDiv);
+    // What is divided by more than 2^20 proves nothing more that anyone asks: powers of two are kept of such.
     constexpr int64_t kCap = int64_t(1) << 20;
-    int64_t x = std::gcd(knownDivisor(b.getLHS(), facts, dimDiv), kCap);
-    int64_t y = std::gcd(knownDivisor(b.getRHS(), facts, dimDiv), kCap);
-    return x * y;
+    return x <= kCap && y <= kCap && x * y <= kCap ? x * y : std::gcd(x, kCap) * std::gcd(y, kCap);
   }
   case AffineExprKind::Mod: {
     auto b = cast<AffineBinaryOpExpr>(e);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/index/Runs.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace kernelc::te {
@@ -26,18 +24,9 @@ std::optional<Run> findRun(AffineExpr e, unsigned element, unsigned dims, unsign
   return Run{simplifyAffineExpr(begin.floorDiv(pitch), dims, symbols), pitch};
 }
 
-/// What `e` is a multiple of: with its factors that are numbers as they stand, of which knownDivisor keeps powers of two.
-static int64_t stepOf(AffineExpr e, const SizeFacts &facts) {
-  auto both = dyn_cast<AffineBinaryOpExpr>(e);
-  if (both && e.getKind() == AffineExprKind::Add)
-    return std::gcd(stepOf(both.getLHS(), facts), stepOf(both.getRHS(), facts));
-  auto factor = both && e.getKind() == AffineExprKind::Mul ? dyn_cast<AffineConstantExpr>(both.getRHS()) : AffineConstantExpr();
-  return factor ? std::abs(factor.getValue()) * stepOf(both.getLHS(), facts) : knownDivisor(e, facts);
-}
-
 bool areRunsWhole(AffineExpr begin, AffineExpr span, AffineExpr extent, const SizeFacts &facts) {
-  int64_t most = knownMax(span, facts), step = stepOf(begin, facts);
-  return most >= 0 && most <= step && stepOf(simplifyAffineExpr(extent - span, 0, facts.div.size()), facts) % step == 0;
+  int64_t most = knownMax(span, facts), step = knownDivisor(begin, facts);
+  return most >= 0 && most <= step && knownDivisor(simplifyAffineExpr(extent - span, 0, facts.div.size()), facts) % step == 0;
 }
 
 } // namespace kernelc::te
