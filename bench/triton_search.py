@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds the fastest configuration of triton_matmul.py's two kernels for each bf16 product of workloads.py and pins it
+"""Finds the fastest configuration of triton_matmul.py's two kernels for each bf16 product of workloads/ and pins it
 in triton_configs.json. Compiles in processes of its own first: Triton keeps what they made on disk.
 
     python3 bench/triton_search.py [--only WORD ..] [--out FILE]
