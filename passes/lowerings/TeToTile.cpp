@@ -61,7 +61,8 @@ LogicalResult LaunchEmitter::emitStatement(size_t member) {
 
 bool LaunchEmitter::isStraight() {
   return c_.own.empty() &&
-         llvm::all_of(func_.getBody().front(), [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op); }) &&
+         llvm::all_of(func_.getBody().front(),
+                      [](Operation &op) { return op.getNumRegions() == 0 || isa<scf::IfOp>(op) || isMemoryEffectFree(&op); }) &&
          llvm::none_of(l_.ops, [&](int64_t o) { return isa<ReduceOp>(ops_[o]) && findGeneralContraction(cast<ReduceOp>(ops_[o])); });
 }
 

@@ -193,7 +193,7 @@ bool Grouper::joinSibling(int64_t i) {
     return joinScanSibling(i, *scan);
   auto isReduction = [](Operation *o) {
     auto r = dyn_cast<ReduceOp>(o);
-    return r && !r.isArg() && !findScan(r) && !findGeneralContraction(r);
+    return r && !findScan(r) && !findGeneralContraction(r);
   };
   if (!isa<ComputeOp>(op) && !isReduction(op))
     return false;
