@@ -43,13 +43,30 @@ bool Scheduler::scheduleRowParts(LaunchPlan &l, ArrayRef<int64_t> inner) {
   return true;
 }
 
+/// Whether `index` is a row of its own: of statements that do not have `row` (bytes that two results each make).
+static bool isApart(const LaunchPlan &l, int64_t index, int64_t row) {
+  return index != row &&
+         llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+}
+
+int64_t Scheduler::longestRow(const LaunchPlan &l, ArrayRef<int64_t> inner, const AccessSummary &s) {
+  int64_t longest = s.contiguousIndex();
+  auto length = [&](int64_t index) { return extentMax(l, index) < 0 ? std::numeric_limits<int64_t>::max() : extentMax(l, index); };
+  if (!llvm::is_contained(inner, longest))
+    return longest;
+  for (int64_t index : inner)
+    if (s.contiguousBytes[index] == s.contiguousBytes[longest] && isApart(l, index, longest) && length(index) > length(longest))
+      longest = index;
+  return longest;
+}
+
 void Scheduler::scheduleReduction(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
-  int64_t contiguous = s.contiguousIndex();
   SmallVector<int64_t> inner;
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
       inner.push_back(i);
+  int64_t contiguous = longestRow(l, inner, s);
   if (scheduleRowParts(l, inner))
     return;
   SmallVector<int64_t> thin = thinIndices(l);
@@ -107,12 +124,6 @@ bool Scheduler::holdRow(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row, con
 /// Statements of a launch that go over the row along `row`.
 static int64_t timesWalked(const LaunchPlan &l, int64_t row) {
   return llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); });
-}
-
-/// Whether `index` is a row of its own: of statements that do not have `row` (bytes that two results each make).
-static bool isApart(const LaunchPlan &l, int64_t index, int64_t row) {
-  return index != row &&
-         llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
 }
 
 void Scheduler::assignApart(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
