@@ -176,6 +176,31 @@ void Scheduler::joinShortRows(LaunchPlan &l, ArrayRef<int64_t> thin, int64_t row
   l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
 }
 
+/// Bytes of the narrowest elements that lie along `row` in memory: a thread has as many neighbours of all of them.
+static int64_t narrowestAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t row) {
+  int64_t narrowest = 16;
+  auto see = [&](AffineExpr last, ArrayRef<int64_t> indices, Type element) {
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index == row && linearCoefficient(last, d) == 1)
+        narrowest = std::min<int64_t>(narrowest, std::max(1u, element.getIntOrFloatBitWidth() / 8));
+  };
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    Operation *op = ops[ordinal];
+    op->walk([&, &dims = dims](ReadOp read) {
+      auto indices = llvm::map_to_vector(read.getOperands_(), [&](Value v) {
+        std::optional<unsigned> dim = findIndex(op, v);
+        return dim ? dims[*dim] : int64_t(-1);
+      });
+      if (AffineMap map = read.getMapOrIdentity(); map.getNumResults() && isStreamedRead(op, read))
+        see(map.getResults().back(), indices, read.getTensor().getType().getElementType());
+    });
+    if (auto compute = dyn_cast<ComputeOp>(op))
+      if (AffineMap out = compute.getOutMapOrIdentity(); out.getNumResults())
+        see(out.getResults().back(), dims, compute.getResult().getType().getElementType());
+  }
+  return narrowest;
+}
+
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
   const RowCosts &costs = costs_.rows;
   int64_t vector = s.vector(), max = extentMax(l, row);
@@ -213,8 +238,15 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   if (!walk.inRounds) {
     if (l.tiles[row] < 32 * vector * 8)
       l.warps = 4;
-    if (held < 32 * vector * 8 && !l.grid.empty())
+    if (held < 32 * vector * 8 && !l.grid.empty()) {
       joinShortRows(l, thin, row, held, vector);
+      // Warps for which the block's rows have no vectors would do the work of others once more.
+      int64_t longest = 16 / narrowestAlong(l, ops_, row), rows = 1;
+      for (int64_t index : l.grid)
+        rows *= std::max<int64_t>(1, l.tiles[index]);
+      while (!s.byElements[row] && l.warps > 1 && 2 * held * rows <= 32 * l.warps * longest)
+        l.warps /= 2;
+    }
   }
   // Each statement is a walk with a round of its own, and NVRTC's time grows with the square of what all rounds come to: many have short
   // ones, of the same threads.
