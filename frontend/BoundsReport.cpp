@@ -126,10 +126,13 @@ std::string BoundsChecker::repair(AffineExpr sub, AffineExpr dim, bool below, co
   return "write '" + print(simplified(sub - lo), kernel) + "', which begins at 0";
 }
 
-/// The requirement that bounds a quotient in `sub`; empty where there is none.
+/// The requirement that bounds a quotient in `sub`; empty where there is none, or where the text has it.
 std::string BoundsChecker::divisorNeeded(AffineExpr sub, AffineExpr dim) {
   std::string divides;
-  auto divisible = [&](AffineExpr x, AffineExpr by) { return "'require " + print(x % by, kernel) + " == 0'"; };
+  auto divisible = [&](AffineExpr x, AffineExpr by) {
+    Prover known = base;
+    return known.proves(-(x % by)) ? std::string() : "'require " + print(x % by, kernel) + " == 0'";
+  };
   sub.walk([&](AffineExpr x) {
     // h // (H // G) is bounded by G where G divides H.
     if (x.getKind() != AffineExprKind::FloorDiv)
@@ -139,6 +142,9 @@ std::string BoundsChecker::divisorNeeded(AffineExpr sub, AffineExpr dim) {
     x.walk([&](AffineExpr y) { dims |= isa<AffineDimExpr>(y); });
     if (!dims && !isa<AffineConstantExpr>(b.getRHS()))
       divides = divisible(b.getLHS(), b.getRHS());
+    // j // (N // 4) is bounded by 4 where 4 divides N.
+    if (dims && b.getRHS().getKind() == AffineExprKind::FloorDiv)
+      divides = divisible(cast<AffineBinaryOpExpr>(b.getRHS()).getLHS(), cast<AffineBinaryOpExpr>(b.getRHS()).getRHS());
     // x[i // 2] of N // 2 elements, where i goes up to N.
     dim.walk([&](AffineExpr y) {
       if (dims && y.getKind() == AffineExprKind::FloorDiv && cast<AffineBinaryOpExpr>(y).getRHS() == b.getRHS())

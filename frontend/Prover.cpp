@@ -170,13 +170,31 @@ void Prover::boundQuotient(const Linear &e, const Linear &divisor, unsigned atom
       continue;
     add(rest, e, 1);
     Linear bound;
-    if (rest.overflow ||
-        !(number ? divideByNumber(rest, divisor.constant, bound) : divideByAtom(rest, divisor.terms.begin()->first, bound)))
+    auto divides = [&](const Linear &a) {
+      bound = Linear();
+      return !a.overflow && (number ? divideByNumber(a, divisor.constant, bound) : divideByAtom(a, divisor.terms.begin()->first, bound));
+    };
+    if (!divides(rest) && (number || !llvm::any_of(equalForms(rest), divides)))
       continue;
     add(bound, Linear{{{atom, 1}}}, -1);
     if (number || proves(bound))
       rows.push_back({bound});
   }
+}
+
+// N - 1 is also G * P - 1 where N % G == 0 and P is N // G.
+std::vector<Prover::Linear> Prover::equalForms(const Linear &form) {
+  std::vector<Linear> found;
+  for (const Row &row : rows)
+    for (auto [x, c] : row.form.terms) {
+      auto at = form.terms.find(x);
+      if (!row.isEq || at == form.terms.end() || (c != 1 && c != -1))
+        continue;
+      Linear other = form;
+      add(other, row.form, -c * at->second);
+      found.push_back(other);
+    }
+  return found;
 }
 
 /// `out` = floor(a / d), where that is linear.

@@ -59,6 +59,8 @@ private:
   unsigned atomFor(mlir::AffineExpr e);
   Linear quotient(mlir::AffineExpr e, mlir::AffineExpr divisor);
   void boundQuotient(const Linear &e, const Linear &divisor, unsigned atom);
+  /// `form` with one of its atoms replaced by what an equality says that it is.
+  std::vector<Linear> equalForms(const Linear &form);
   static bool divideByNumber(const Linear &a, int64_t d, Linear &out);
   bool divideByAtom(const Linear &a, unsigned d, Linear &out);
   Linear multiply(const Linear &a, const Linear &b);

@@ -43,13 +43,30 @@ bool Scheduler::scheduleRowParts(LaunchPlan &l, ArrayRef<int64_t> inner) {
   return true;
 }
 
+/// Whether `index` is a row of its own: of statements that do not have `row` (bytes that two results each make).
+static bool isApart(const LaunchPlan &l, int64_t index, int64_t row) {
+  return index != row &&
+         llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
+}
+
+int64_t Scheduler::longestRow(const LaunchPlan &l, ArrayRef<int64_t> inner, const AccessSummary &s) {
+  int64_t longest = s.contiguousIndex();
+  auto length = [&](int64_t index) { return extentMax(l, index) < 0 ? std::numeric_limits<int64_t>::max() : extentMax(l, index); };
+  if (!llvm::is_contained(inner, longest))
+    return longest;
+  for (int64_t index : inner)
+    if (s.contiguousBytes[index] == s.contiguousBytes[longest] && isApart(l, index, longest) && length(index) > length(longest))
+      longest = index;
+  return longest;
+}
+
 void Scheduler::scheduleReduction(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
-  int64_t contiguous = s.contiguousIndex();
   SmallVector<int64_t> inner;
   for (size_t i = 0; i < l.indices.size(); ++i)
     if (!llvm::is_contained(l.grid, int64_t(i)))
       inner.push_back(i);
+  int64_t contiguous = longestRow(l, inner, s);
   if (scheduleRowParts(l, inner))
     return;
   SmallVector<int64_t> thin = thinIndices(l);
@@ -109,12 +126,6 @@ static int64_t timesWalked(const LaunchPlan &l, int64_t row) {
   return llvm::count_if(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, row); });
 }
 
-/// Whether `index` is a row of its own: of statements that do not have `row` (bytes that two results each make).
-static bool isApart(const LaunchPlan &l, int64_t index, int64_t row) {
-  return index != row &&
-         llvm::none_of(l.dims, [&](const auto &dims) { return llvm::is_contained(dims, index) && llvm::is_contained(dims, row); });
-}
-
 void Scheduler::assignApart(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t row) {
   SmallVector<int64_t> apart; // several of one statement make such a row together
   for (int64_t index : llvm::reverse(inner))
@@ -165,6 +176,31 @@ void Scheduler::joinShortRows(LaunchPlan &l, ArrayRef<int64_t> thin, int64_t row
   l.tiles[last] = clampTile(l, last, std::min(fitting, costs.perBlock * std::max<int64_t>(1, 32 * vector / l.tiles[row])));
 }
 
+/// Bytes of the narrowest elements that lie along `row` in memory: a thread has as many neighbours of all of them.
+static int64_t narrowestAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t row) {
+  int64_t narrowest = 16;
+  auto see = [&](AffineExpr last, ArrayRef<int64_t> indices, Type element) {
+    for (auto [d, index] : llvm::enumerate(indices))
+      if (index == row && linearCoefficient(last, d) == 1)
+        narrowest = std::min<int64_t>(narrowest, std::max(1u, element.getIntOrFloatBitWidth() / 8));
+  };
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    Operation *op = ops[ordinal];
+    op->walk([&, &dims = dims](ReadOp read) {
+      auto indices = llvm::map_to_vector(read.getOperands_(), [&](Value v) {
+        std::optional<unsigned> dim = findIndex(op, v);
+        return dim ? dims[*dim] : int64_t(-1);
+      });
+      if (AffineMap map = read.getMapOrIdentity(); map.getNumResults() && isStreamedRead(op, read))
+        see(map.getResults().back(), indices, read.getTensor().getType().getElementType());
+    });
+    if (auto compute = dyn_cast<ComputeOp>(op))
+      if (AffineMap out = compute.getOutMapOrIdentity(); out.getNumResults())
+        see(out.getResults().back(), dims, compute.getResult().getType().getElementType());
+  }
+  return narrowest;
+}
+
 void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<int64_t> thin, int64_t row, const AccessSummary &s) {
   const RowCosts &costs = costs_.rows;
   int64_t vector = s.vector(), max = extentMax(l, row);
@@ -202,8 +238,15 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   if (!walk.inRounds) {
     if (l.tiles[row] < 32 * vector * 8)
       l.warps = 4;
-    if (held < 32 * vector * 8 && !l.grid.empty())
+    if (held < 32 * vector * 8 && !l.grid.empty()) {
       joinShortRows(l, thin, row, held, vector);
+      // Warps for which the block's rows have no vectors would do the work of others once more.
+      int64_t longest = 16 / narrowestAlong(l, ops_, row), rows = 1;
+      for (int64_t index : l.grid)
+        rows *= std::max<int64_t>(1, l.tiles[index]);
+      while (!s.byElements[row] && l.warps > 1 && 2 * held * rows <= 32 * l.warps * longest)
+        l.warps /= 2;
+    }
   }
   // Each statement is a walk with a round of its own, and NVRTC's time grows with the square of what all rounds come to: many have short
   // ones, of the same threads.

@@ -119,6 +119,8 @@ private:
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.
   void scheduleReduction(LaunchPlan &l);
+  /// The index that most bytes are contiguous along: of rows of their own, of which as much is, the longest.
+  int64_t longestRow(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
   /// Short rows, and what is reduced over them in the tile: it has all of both. False where nothing is.
   bool scheduleRowParts(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// Reductions along rows of memory, which lie along launch index `row`.

@@ -9,6 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/products/NestedSums.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -51,9 +52,11 @@ public:
     }
   }
 
-  void run() {
+  /// What the sum comes to in steps; null where it stays. `written`: the sum whose work the text has, which may be one of two that follow
+  /// each other.
+  Value run(ReduceOp written) {
     if (reduce_.getInit() || reduce_.getOutMap() || reduce_.getCondition() || reduce_.getYield().getCondition())
-      return;
+      return {};
     llvm::BitVector covered(dims_);
     for (OpOperand *use : findFactors(reduce_.getYield().getValues()[0])) {
       llvm::BitVector support = findSupport(use->get(), dims_);
@@ -76,20 +79,20 @@ public:
       covered |= support;
     }
     if (factors_.size() < 2 || factors_.size() > kMostFactors || !covered.all())
-      return;
+      return {};
     search();
     const Step &best = steps_.back();
     double points = pointsOf(llvm::BitVector(dims_, true)), direct = points;
-    if (std::optional<Contraction> c = findContraction(reduce_); c && c->unitType && !policy_)
+    if (std::optional<Contraction> c = findContraction(written); c && c->unitType && !policy_)
       direct /= kUnit;
-    if (!policy_ && !findGeneralContraction(reduce_) && beginsWithProduct(unsigned(steps_.size()) - 1))
+    if (!policy_ && !findGeneralContraction(written) && beginsWithProduct(unsigned(steps_.size()) - 1))
       direct *= kPointByPoint;
     if (best.cost * kWorthwhile > direct)
-      return;
+      return {};
     double work = 0;
     multiplyAdds(unsigned(steps_.size()) - 1, work);
     Location loc = reduce_.getLoc();
-    rewrite();
+    Value made = rewrite();
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "this sum is taken in steps, " << llvm::join(names_, ", ") << " first: " << llvm::format("%.3g", work)
@@ -97,6 +100,7 @@ public:
     if (assumed_)
       os << ", where sizes that are not known count as " << kUnknown << " (--set, --fact)";
     emitRemark(loc) << text;
+    return made;
   }
 
 private:
@@ -324,7 +328,7 @@ private:
     return sum.getResult();
   }
 
-  void rewrite() {
+  Value rewrite() {
     const Step &last = steps_.back();
     Operands operands;
     collectChildren(last, operands);
@@ -349,6 +353,7 @@ private:
     }
     reduce_.getResult().replaceAllUsesWith(made);
     reduce_.erase();
+    return made;
   }
 
   KernelOp kernel_;
@@ -363,6 +368,25 @@ private:
   SmallVector<std::string> names_;
 };
 
+/// A sum of another sum's results, as one sum in steps, or as a product whose partial sums have scales.
+void takeNested(KernelOp kernel, ReduceOp outer, ArrayRef<int64_t> sizeMax) {
+  std::optional<NestedSum> nested = findNestedSum(outer);
+  if (!nested)
+    return;
+  auto isOfUnit = [](ReduceOp reduce) {
+    std::optional<Contraction> c = findContraction(reduce);
+    return c && c->unitType;
+  };
+  bool wasOfUnit = isOfUnit(nested->inner) && !isOfUnit(outer);
+  ReduceOp joint = writeJointSum(*nested);
+  if (Value sum = Factoring(kernel, joint, sizeMax, false).run(nested->inner))
+    replaceBySum(*nested, sum);
+  else if (nested->isScaled && wasOfUnit && isOfUnit(joint))
+    replaceBySum(*nested, joint.getResult());
+  else
+    joint.erase();
+}
+
 struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -374,9 +398,12 @@ struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
     // What a policy has rounded are the operands of the order that was chosen then.
     if (!getAppliedPrecision(kernel).empty() || (policies && policy->empty()))
       return;
+    if (policy->empty()) // (what a policy rounds are the factors of the sums that the text has)
+      for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+        takeNested(kernel, reduce, max);
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (reduce.getKind() == Combiner::Sum)
-        Factoring(kernel, reduce, max, !policy->empty()).run();
+        Factoring(kernel, reduce, max, !policy->empty()).run(reduce);
   }
 };
 

@@ -51,15 +51,25 @@ def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
     half of the multiply-adds of the sum as written, of which a matrix unit does 16 in the time of one.
     A size counts as its bound, or as 1024 without one; where no order is best for all sizes that is a
     guess, and the remark says so. A partial sum has the type of the sum and the names of the tensors
-    that its factors read. A `let` is never regrouped: an author who writes partial sums fixes the order.
+    that its factors read. A `let` that is a factor of another sum is never regrouped: an author who
+    writes partial sums fixes the order.
+
+    A sum of another sum's results that nobody else reads, whose terms are a linear function of it, is one
+    sum, too, which is taken if its steps cost at most half of the inner sum:
+
+        y[i] = sum_j (sum_k x[i, k] w[j, k]) / 2 + b[j]
+        w_sum[k] = sum_j w[j, k],   y[i] = (sum_k x[i, k] w_sum[k]) / 2 + sum_j b[j]
+
+    Where the terms are the inner results times scales (of blocks of k and of columns), and the matrix
+    unit takes the operands, it is one product whose partial sums are scaled as they are added.
 
     *Runs after `te-simplify` and CSE, before `te-group-factors`, because* the factors are in one body
     then, and each step is a product whose two operands have to be found. In a kernel with a precision
     policy it runs before `te-precision-cast`, without facts of sizes: which operands are rounded is part
     of the program.
 
-    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; a sum that is itself
-    a factor; partial sums that several sums could share. Numeric effect: another order of the same sum;
+    Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; a sum that is a factor
+    of another one's; partial sums that several sums could share. Numeric effect: another order of the same sum;
     a partial sum may overflow where the whole would not.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

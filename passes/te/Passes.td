@@ -46,7 +46,9 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     definition: wherever it is read in bounds, its body can stand instead. A pointwise
     statement that no reduction needs takes it in where it reads the nearest element
     (`edge`), too, or a value in place of those outside (`pad`), up to 16 loads for a
-    window. After this pass a tensor exists only where it is reduced, returned, or read
+    window. So is a sum of up to four terms of pairs of what is read (the squared distance of two points
+    in space) that only reductions over one of its indices read: they compute it once more, and no tensor
+    of all pairs is stored. After this pass a tensor exists only where it is reduced, returned, or read
     outside its bounds. *Runs first, before `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and
     subexpressions merge by CSE afterwards. Subscripts that are index arithmetic become part of the map; a division by a size in a

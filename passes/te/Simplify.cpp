@@ -10,6 +10,7 @@
 #include "passes/analysis/Definitions.h"
 #include "passes/analysis/Memories.h"
 #include "passes/index/IndexArithmetic.h"
+#include "passes/te/FewTerms.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -203,12 +204,19 @@ struct DropDead : RewritePattern {
 
 struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
   void runOnOperation() override {
+    if (failed(inlineDefinitions()))
+      return signalPassFailure();
+    // Who reads a sum shows once what lies between them has been taken in.
+    if (te::writeFewTermsOut(getOperation()) && failed(inlineDefinitions()))
+      signalPassFailure();
+  }
+
+  LogicalResult inlineDefinitions() {
     llvm::DenseSet<Operation *> kept = findKept(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<InlineRead>(&getContext(), kept);
     patterns.add<ComposeSubscripts, PlainDivisor, DropDead>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };
 

@@ -344,11 +344,21 @@ private:
     return std::nullopt;
   }
 
+  /// Whether many points of the statement read the same element: for all that is summed, and along another index of the results. Its
+  /// bytes are few beside those of what has all indices.
+  static bool isSharedByPoints(Operation *op, ReadOp read) {
+    unsigned parallel = getNumParallel(op);
+    llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+    return support.find_next(int(parallel) - 1) < 0 && support.count() < parallel;
+  }
+
   /// Whether an access that keeps the index whole walks it along memory: digits would
   /// cut its rows into runs.
   bool walksMemory(Operation *op, unsigned d) {
     bool walks = false;
     forReads(op, d, [&](ReadOp read, unsigned position) {
+      if (isSharedByPoints(op, read))
+        return;
       DigitUse last;
       if (AffineMap map = read.getMapOrIdentity(); map.getNumResults()) {
         noteUse(map.getResults().back(), position, last);

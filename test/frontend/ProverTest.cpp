@@ -55,6 +55,24 @@ TEST_F(ProverTest, QuotientWithoutDivisibilityIsNotProved) {
   EXPECT_FALSE(p.proves(s(1) - 1 - d(0).floorDiv(s(0).floorDiv(s(1)))));
 }
 
+// Shuffled channels: j % (N // G) * G + j // (N // G) < N, as 4 a size or a number.
+TEST_F(ProverTest, DigitsInTheOtherOrder) {
+  AffineExpr n = s(0), j = d(0);
+  for (AffineExpr g : {s(1), getAffineConstantExpr(4, &context)}) {
+    Prover p;
+    p.assume(n);
+    p.assume(g - 1);
+    p.assume(n % g, true);
+    p.assume(j);
+    p.assume(n - 1 - j);
+    AffineExpr run = n.floorDiv(g);
+    EXPECT_TRUE(p.proves(n - 1 - (j % run * g + j.floorDiv(run))));
+    EXPECT_FALSE(p.proves(n - 2 - (j % run * g + j.floorDiv(run))));
+    Prover q = p;
+    EXPECT_TRUE(q.proves(n - 1 - (j % g * run + j.floorDiv(g))));
+  }
+}
+
 TEST_F(ProverTest, QuotientTimesSize) { // groups of channels: o // Q * (C // 4) + c < C where o < 4 * Q
   AffineExpr c = s(0), q = s(1), o = d(0), r = d(1);
   p.assume(c);
