@@ -25,6 +25,14 @@ struct Member {
 /// The text of `name`'s statements of a kernel, as a member of such a group.
 Member makeMember(llvm::StringRef name, llvm::ArrayRef<Statement> body, const Definition &def);
 
+/// Where the statements of a kernel go of which some, those of a group, are defined in one place: each keeps its order with those that
+/// write what it reads or writes. `between`, if not null, has to stand behind one of the group and before another.
+struct JointPlace {
+  llvm::SmallVector<const Statement *> before, behind;
+  const Statement *between = nullptr;
+};
+JointPlace placeJoint(llvm::ArrayRef<Statement> body, llvm::function_ref<bool(const Statement &)> isMember);
+
 /// Takes lets out of the group that only name what others of it read, an element once: those compute it themselves. `named` gets their
 /// names, `made` the statements that have been written anew.
 void inlineNamed(std::vector<Member> &members, TextWriter &text, std::deque<Statement> &made, llvm::StringSet<> &named);
