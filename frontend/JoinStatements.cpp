@@ -138,18 +138,6 @@ private:
     }
   }
 
-  /// v of `t + v` for index `t`; nothing where `e` is something else.
-  static std::optional<int64_t> stepsFrom(const Expr *e, StringRef t) {
-    int64_t v;
-    if (e->kind == Expr::Name && e->text == t)
-      return 0;
-    if (e->kind == Expr::Chain && e->args.size() == 2 && e->args[0]->kind == Expr::Name && e->args[0]->text == t &&
-        e->args[1]->kind == Expr::Integer && (e->ops[0] == Tok::Plus || e->ops[0] == Tok::Minus) && !e->args[1]->text.getAsInteger(10, v) &&
-        v < 1 << 20)
-      return e->ops[0] == Tok::Minus ? -v : v;
-    return std::nullopt;
-  }
-
   /// Whether `m` reads `of` at the step of index `p` that it is at itself.
   bool readsThisStep(const Member &m, const Member &of, unsigned p) {
     bool reads = false;
@@ -249,25 +237,6 @@ private:
     return value;
   }
 
-  StringRef typeOf(const Member &m) {
-    if (m.output)
-      return m.output->type.name;
-    if (!m.general->type.name.empty())
-      return m.general->type.name;
-    std::optional<ElementType> widest; // as the inputs of its text
-    for (const Statement *s : m.statements)
-      visit(s->value, [&](const Expr *e) {
-        for (const Param &p : llvm::concat<const Param>(def_.params, def_.outputs))
-          if (auto own = e->kind == Expr::Access && p.name == e->text ? elementNamed(p.type.name) : std::nullopt) {
-            ElementType wide = elementOf(widened(*own));
-            bool isWider = !widest || (isFloat(widened(wide)) && !isFloat(widened(*widest))) || wide == ElementType::f64;
-            widest = isWider ? wide : *widest;
-          }
-      });
-    absl::string_view name = elementTypeName(widest.value_or(ElementType::f32));
-    return {name.data(), name.size()};
-  }
-
   void startJoint(Statement &s) {
     const Statement &first = *members_.front().general;
     s.kind = Statement::Let;
@@ -313,7 +282,7 @@ private:
       Param &field = s.type.fields.emplace_back();
       field.name = m.name;
       field.loc = m.general->targetLoc;
-      field.type.name = typeOf(m);
+      field.type.name = typeOf(m, def_);
       field.type.loc = m.general->targetLoc;
       TextWriter::Names names = namesFor(m, {}, nullptr);
       auto onAccess = [&](const Expr *e, Expr *copy, const TextWriter::Names &) -> Expr * {
@@ -347,21 +316,31 @@ private:
   bool readsAhead(unsigned along) {
     bool ahead = false;
     for (const Member &m : members_)
-      for (const Statement *s : m.statements)
-        visit(s->value, [&](const Expr *e) {
+      for (const Statement *s : m.statements) {
+        StringRef own = ownName(m, along);
+        auto take = [&](const Expr *e, const Expr *bracket) {
           const Member *of = e->kind == Expr::Access ? findMember(e->text) : nullptr;
-          ahead |= of && e->args.size() == rank() && stepsFrom(e->args[of->dims[along]], ownName(m, along)).value_or(0) > 0;
+          if (!of || e->args.size() != rank())
+            return;
+          const Expr *at = e->args[of->dims[along]];
+          ahead |= stepsFrom(at, own).value_or(0) > 0 || (bracket && at->kind == Expr::Name && isBehind(bracket, at->text, own));
+        };
+        visit(s->value, [&](const Expr *e) {
+          take(e, nullptr);
+          if (e->kind == Expr::Call && e->hasBracket)
+            visit(e, [&](const Expr *inner) { take(inner, e); });
         });
+      }
     return ahead;
   }
 
   /// The type that holds what all of them store; empty after an error.
   StringRef jointType() {
-    StringRef type = typeOf(members_.front());
+    StringRef type = typeOf(members_.front(), def_);
     bool isSame = true, areFloats = true, isWide = false;
     for (const Member &m : members_) {
-      auto own = elementNamed(typeOf(m));
-      isSame &= typeOf(m) == type;
+      auto own = elementNamed(typeOf(m, def_));
+      isSame &= typeOf(m, def_) == type;
       areFloats &= own && kernelc::isFloat(*own);
       isWide |= own == ElementType::f64;
     }
@@ -387,8 +366,8 @@ private:
       addRange(s, p, p == along ? text_.binary(text_.number(n, s.loc), Tok::Star, extents_[p]) : extents_[p]);
     for (const Member *m : llvm::reverse(turns_)) {
       Expr *value = phaseOf(*m, along);
-      if (typeOf(*m) != s.type.name)
-        value = text_.call(typeOf(*m), value);
+      if (typeOf(*m, def_) != s.type.name)
+        value = text_.call(typeOf(*m, def_), value);
       s.value = s.value ? text_.select(isPhase(*m, along), value, s.value) : value;
     }
     for (const Member &m : members_)

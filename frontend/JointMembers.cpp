@@ -87,4 +87,49 @@ Member makeMember(StringRef name, ArrayRef<Statement> body, const Definition &de
   return m;
 }
 
+std::optional<int64_t> stepsFrom(const Expr *e, StringRef t) {
+  int64_t v;
+  if (e->kind == Expr::Name && e->text == t)
+    return 0;
+  if (e->kind == Expr::Chain && e->args.size() == 2 && e->args[0]->kind == Expr::Name && e->args[0]->text == t &&
+      e->args[1]->kind == Expr::Integer && (e->ops[0] == Tok::Plus || e->ops[0] == Tok::Minus) && !e->args[1]->text.getAsInteger(10, v) &&
+      v < 1 << 20)
+    return e->ops[0] == Tok::Minus ? -v : v;
+  return std::nullopt;
+}
+
+StringRef typeOf(const Member &m, const Definition &def) {
+  if (m.output)
+    return m.output->type.name;
+  if (!m.general->type.name.empty())
+    return m.general->type.name;
+  std::optional<ElementType> widest; // as the inputs of its text
+  for (const Statement *s : m.statements)
+    visit(s->value, [&](const Expr *e) {
+      for (const Param &p : llvm::concat<const Param>(def.params, def.outputs))
+        if (auto own = e->kind == Expr::Access && p.name == e->text ? elementNamed(p.type.name) : std::nullopt) {
+          ElementType wide = elementOf(widened(*own));
+          bool isWider = !widest || (isFloat(widened(wide)) && !isFloat(widened(*widest))) || wide == ElementType::f64;
+          widest = isWider ? wide : *widest;
+        }
+    });
+  absl::string_view name = elementTypeName(widest.value_or(ElementType::f32));
+  return {name.data(), name.size()};
+}
+
+bool isBehind(const Expr *bracket, StringRef name, StringRef index) {
+  auto isName = [](const Expr *e, StringRef text) { return e->kind == Expr::Name && e->text == text; };
+  return llvm::any_of(bracket->items, [&](const BracketItem &i) {
+    if (i.lo)
+      return isName(i.expr, name) && stepsFrom(i.lo, index).has_value();
+    bool found = false;
+    for (size_t k = 0; i.expr->kind == Expr::Compare && k < i.expr->ops.size(); ++k) {
+      const Expr *a = i.expr->args[k], *b = i.expr->args[k + 1];
+      bool isLess = i.expr->ops[k] == Tok::Lt || i.expr->ops[k] == Tok::Le, isMore = i.expr->ops[k] == Tok::Gt || i.expr->ops[k] == Tok::Ge;
+      found |= (isMore && isName(a, name) && stepsFrom(b, index)) || (isLess && isName(b, name) && stepsFrom(a, index));
+    }
+    return found;
+  });
+}
+
 } // namespace kernelc::frontend

@@ -74,6 +74,11 @@ def f(x: i32[T, B]) -> (a: i32[T, B], b: i32[T, B], c: i32[T, B], d: i32[T], e: 
   require B >= 1
 }""", {"x": ("i32", [[1, 2], [3, 4]])},
          {"b": [3, 4, -15, -12], "a": [12, 12, -36, -35], "c": [-9, -8, 21, 23], "d": [7, 5], "e": [13, 6]}),
+    Case("statements that read each other's later elements", """
+def f(x: i32[T]) -> (y: i32[T], z: i32[T]) {
+  y[t] = x[t] + sum[k, k > t](z[k])
+  z[t] = y[t] * 2 + sum[k, k >= t](y[k])
+}""", {"x": ("i32", [1, 2, 3])}, {"y": [46, 11, 3], "z": [152, 36, 9]}),
     Case("narrow fields of statements that read each other", """
 def f(x: u8[T], tab: f32[256]) -> (y: u8[T], z: u8[T], h: f16[T], g: f16[T], w: f32[T]) {
   y[t] = u8(z.pad(250)[t - 1] + x[t])
