@@ -66,6 +66,7 @@ struct Tensor {
   ElementType element = ElementType::f32;
   llvm::SmallVector<mlir::AffineExpr> dims; ///< over the sizes
   std::optional<ElementType> narrow;        ///< a let whose values fit this type
+  std::optional<ElementType> declared;      ///< of a tuple's field: as which it is stored
   bool isInout = false;
   bool isPartlyDefined = false; ///< an output: statements before the current one have defined elements of it
   bool isReadable = true;       ///< an output: a statement before has defined it

@@ -149,6 +149,8 @@ public:
   void reportUnfit(const Node *n, ElementType element);
   /// `n` converted for a store into `element`: rounding at stores is explicit.
   Node *convertForStore(Node *n, ElementType element, llvm::StringRef into);
+  /// Whether the integer `n` is known to be one of `element`.
+  static bool isOfType(const Node *n, ElementType element);
   /// The value that a store into `element` would leave, as it is read.
   Node *convertAsStored(Node *n, ElementType element, llvm::StringRef into);
   /// A literal's default type: i32 and f32.

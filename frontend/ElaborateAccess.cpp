@@ -76,11 +76,14 @@ bool Elaborator::elaborateMode(Node *read, const Expr *e, const Scope *scope) {
     return false;
   }
   Node *v = elaborate(e->modeArgs[0].value, scope);
+  const Tensor &t = *read->tensor;
   if (v)
-    v = convertForStore(v, read->tensor->element, "the padding");
+    v = t.declared ? convertAsStored(v, *t.declared, "the padding") : convertForStore(v, t.element, "the padding");
   if (!v)
     return false;
   read->padding = v;
+  if (read->narrow && !isOfType(v, *read->narrow)) // a let's elements fit what the padding does not
+    read->narrow.reset();
   return true;
 }
 

@@ -13,7 +13,7 @@ namespace {
 class Joiner {
 public:
   Joiner(Diagnostics &diags, Kernel &kernel, ArrayRef<Statement> body, ArrayRef<StringRef> group)
-      : diags_(diags), def_(*kernel.def), body_(body), text_(kernel.madeExprs, kernel.texts) {
+      : diags_(diags), def_(*kernel.def), body_(body), group_(group), text_(kernel.madeExprs, kernel.texts) {
     for (StringRef name : group)
       members_.push_back(makeMember(name, body, def_));
   }
@@ -35,6 +35,7 @@ public:
         return std::nullopt;
     nameJoint();
     findExtents();
+    findTurns();
     isInSteps_ = llvm::all_of(members_, [&](const Member &m) { return readsInSteps(m); });
     Statement joint;
     if (isInSteps_ ? !writeTuple(joint) : !writePhases(joint))
@@ -45,8 +46,8 @@ public:
 private:
   bool refuse(Loc loc, const llvm::Twine &why) {
     std::string names;
-    for (const Member &m : members_)
-      names += (names.empty() ? "'" : &m == &members_.back() ? " and '" : ", '") + m.name.str() + "'";
+    for (StringRef name : group_)
+      names += (names.empty() ? "'" : name == group_.back() ? " and '" : ", '") + name.str() + "'";
     diags_.error(loc) << names << " read each other, so that they are defined together, " << why;
     return false;
   }
@@ -56,7 +57,7 @@ private:
     auto it = llvm::find_if(members_, [&](const Member &m) { return m.name == name; });
     return it == members_.end() ? nullptr : &*it;
   }
-  unsigned numberOf(const Member &m) const { return unsigned(&m - members_.data()); }
+  unsigned numberOf(const Member &m) const { return unsigned(llvm::find(turns_, &m) - turns_.begin()); }
   /// Which of a step's turns is its: the last one comes first where steps go back.
   unsigned turnOf(const Member &m) const { return readsAhead_ ? unsigned(members_.size()) - 1 - numberOf(m) : numberOf(m); }
   StringRef ownName(const Member &m, unsigned p) const { return m.general->subscripts[m.dims[p]]->text; }
@@ -137,16 +138,32 @@ private:
     }
   }
 
-  /// v of `t + v` for index `t`; nothing where `e` is something else.
-  static std::optional<int64_t> stepsFrom(const Expr *e, StringRef t) {
-    int64_t v;
-    if (e->kind == Expr::Name && e->text == t)
-      return 0;
-    if (e->kind == Expr::Chain && e->args.size() == 2 && e->args[0]->kind == Expr::Name && e->args[0]->text == t &&
-        e->args[1]->kind == Expr::Integer && (e->ops[0] == Tok::Plus || e->ops[0] == Tok::Minus) && !e->args[1]->text.getAsInteger(10, v) &&
-        v < 1 << 20)
-      return e->ops[0] == Tok::Minus ? -v : v;
-    return std::nullopt;
+  /// Whether `m` reads `of` at the step of index `p` that it is at itself.
+  bool readsThisStep(const Member &m, const Member &of, unsigned p) {
+    bool reads = false;
+    for (const Statement *s : m.statements)
+      visit(s->value, [&](const Expr *e) {
+        reads |=
+            e->kind == Expr::Access && e->text == of.name && e->args.size() == rank() && stepsFrom(e->args[of.dims[p]], ownName(m, p)) == 0;
+      });
+    return reads;
+  }
+
+  /// What is read of a step itself comes first in it, however the text has them; what needs each other there keeps the text's order.
+  void findTurns() {
+    unsigned along = findAlong();
+    SmallVector<const Member *> left;
+    for (const Member &m : members_)
+      left.push_back(&m);
+    while (!left.empty()) {
+      auto isNext = [&](const Member *m) {
+        return along == rank() || llvm::none_of(left, [&](const Member *of) { return of != m && readsThisStep(*m, *of, along); });
+      };
+      auto next = llvm::find_if(left, isNext);
+      next = next == left.end() ? left.begin() : next;
+      turns_.push_back(*next);
+      left.erase(next);
+    }
   }
 
   /// Whether all that it reads of the group is a number of steps before along one index, the same for all, or of this very step.
@@ -220,25 +237,6 @@ private:
     return value;
   }
 
-  StringRef typeOf(const Member &m) {
-    if (m.output)
-      return m.output->type.name;
-    if (!m.general->type.name.empty())
-      return m.general->type.name;
-    std::optional<ElementType> widest; // as the inputs of its text
-    for (const Statement *s : m.statements)
-      visit(s->value, [&](const Expr *e) {
-        for (const Param &p : llvm::concat<const Param>(def_.params, def_.outputs))
-          if (auto own = e->kind == Expr::Access && p.name == e->text ? elementNamed(p.type.name) : std::nullopt) {
-            ElementType wide = elementOf(widened(*own));
-            bool isWider = !widest || (isFloat(widened(wide)) && !isFloat(widened(*widest))) || wide == ElementType::f64;
-            widest = isWider ? wide : *widest;
-          }
-      });
-    absl::string_view name = elementTypeName(widest.value_or(ElementType::f32));
-    return {name.data(), name.size()};
-  }
-
   void startJoint(Statement &s) {
     const Statement &first = *members_.front().general;
     s.kind = Statement::Let;
@@ -279,11 +277,12 @@ private:
     s.value = text_.make(Expr::Tuple, s.loc);
     for (unsigned p = 0; p < rank(); ++p)
       addRange(s, p, extents_[p]);
-    for (const Member &m : members_) {
+    for (const Member *member : turns_) {
+      const Member &m = *member;
       Param &field = s.type.fields.emplace_back();
       field.name = m.name;
       field.loc = m.general->targetLoc;
-      field.type.name = typeOf(m);
+      field.type.name = typeOf(m, def_);
       field.type.loc = m.general->targetLoc;
       TextWriter::Names names = namesFor(m, {}, nullptr);
       auto onAccess = [&](const Expr *e, Expr *copy, const TextWriter::Names &) -> Expr * {
@@ -317,21 +316,31 @@ private:
   bool readsAhead(unsigned along) {
     bool ahead = false;
     for (const Member &m : members_)
-      for (const Statement *s : m.statements)
-        visit(s->value, [&](const Expr *e) {
+      for (const Statement *s : m.statements) {
+        StringRef own = ownName(m, along);
+        auto take = [&](const Expr *e, const Expr *bracket) {
           const Member *of = e->kind == Expr::Access ? findMember(e->text) : nullptr;
-          ahead |= of && e->args.size() == rank() && stepsFrom(e->args[of->dims[along]], ownName(m, along)).value_or(0) > 0;
+          if (!of || e->args.size() != rank())
+            return;
+          const Expr *at = e->args[of->dims[along]];
+          ahead |= stepsFrom(at, own).value_or(0) > 0 || (bracket && at->kind == Expr::Name && isBehind(bracket, at->text, own));
+        };
+        visit(s->value, [&](const Expr *e) {
+          take(e, nullptr);
+          if (e->kind == Expr::Call && e->hasBracket)
+            visit(e, [&](const Expr *inner) { take(inner, e); });
         });
+      }
     return ahead;
   }
 
   /// The type that holds what all of them store; empty after an error.
   StringRef jointType() {
-    StringRef type = typeOf(members_.front());
+    StringRef type = typeOf(members_.front(), def_);
     bool isSame = true, areFloats = true, isWide = false;
     for (const Member &m : members_) {
-      auto own = elementNamed(typeOf(m));
-      isSame &= typeOf(m) == type;
+      auto own = elementNamed(typeOf(m, def_));
+      isSame &= typeOf(m, def_) == type;
       areFloats &= own && kernelc::isFloat(*own);
       isWide |= own == ElementType::f64;
     }
@@ -355,11 +364,11 @@ private:
       return false;
     for (unsigned p = 0; p < rank(); ++p)
       addRange(s, p, p == along ? text_.binary(text_.number(n, s.loc), Tok::Star, extents_[p]) : extents_[p]);
-    for (const Member &m : llvm::reverse(members_)) {
-      Expr *value = phaseOf(m, along);
-      if (typeOf(m) != s.type.name)
-        value = text_.call(typeOf(m), value);
-      s.value = s.value ? text_.select(isPhase(m, along), value, s.value) : value;
+    for (const Member *m : llvm::reverse(turns_)) {
+      Expr *value = phaseOf(*m, along);
+      if (typeOf(*m, def_) != s.type.name)
+        value = text_.call(typeOf(*m, def_), value);
+      s.value = s.value ? text_.select(isPhase(*m, along), value, s.value) : value;
     }
     for (const Member &m : members_)
       rewrite(
@@ -427,46 +436,41 @@ private:
     }
   }
 
-  bool isReadBeside(StringRef name) {
-    return llvm::any_of(body_, [&](const Statement &s) {
-      return !(mayJoin(s) && findMember(s.target)) && s.target != name && llvm::is_contained(readsOf(s), name);
-    });
-  }
-
-  /// The joint statement where the last of the group stands; what needs them is behind it.
-  std::vector<Statement> order(std::optional<Statement> joint) {
-    auto isMember = [&](const Statement &s) { return mayJoin(s) && findMember(s.target); };
-    size_t last = 0;
-    for (auto [i, s] : llvm::enumerate(body_))
-      last = isMember(s) ? i : last;
-    llvm::StringSet<> made;
-    for (const Member &m : members_)
-      made.insert(m.name);
-    std::vector<Statement> all, later;
-    for (auto [i, s] : llvm::enumerate(body_)) {
-      if (named_.contains(s.target) && !isReadBeside(s.target))
-        continue;
-      if (!isMember(s)) {
-        bool needs = i < last && llvm::any_of(readsOf(s), [&](StringRef n) { return made.contains(n); });
-        if (needs)
-          made.insert(s.target);
-        (needs ? later : all).push_back(s);
-      }
-      if (i != last)
-        continue;
-      if (joint)
-        all.push_back(std::move(*joint));
-      llvm::append_range(all, after_);
-      llvm::append_range(all, later);
+  /// The kernel's statements with the joint one in the place of the group.
+  std::optional<std::vector<Statement>> order(std::optional<Statement> joint) {
+    auto isMember = [&](const Statement &s) { return mayJoin(s) && (findMember(s.target) || named_.contains(s.target)); };
+    JointPlace place = placeJoint(body_, isMember);
+    if (place.between) {
+      StringRef name = place.between->target;
+      refuse(place.between->loc, "and the statement of '" + name +
+                                     "' among them can stand neither before nor behind all of them; name what they read of '" + name +
+                                     "' with 'let' ahead of them");
+      return std::nullopt;
     }
+    auto isReadBeside = [&](StringRef name) {
+      return llvm::any_of(body_, [&](const Statement &s) { return !isMember(s) && llvm::is_contained(readsOf(s), name); });
+    };
+    std::vector<Statement> all;
+    for (const Statement *s : place.before)
+      all.push_back(*s);
+    if (joint)
+      all.push_back(std::move(*joint));
+    llvm::append_range(all, after_);
+    for (const Statement &s : body_) // lets that others read, too
+      if (isMember(s) && !findMember(s.target) && isReadBeside(s.target))
+        all.push_back(s);
+    for (const Statement *s : place.behind)
+      all.push_back(*s);
     return all;
   }
 
   Diagnostics &diags_;
   const Definition &def_;
   ArrayRef<Statement> body_;
+  ArrayRef<StringRef> group_; ///< the names of all that need each other
   TextWriter text_;
-  std::vector<Member> members_;
+  std::vector<Member> members_;       ///< without those that are computed where they are read
+  SmallVector<const Member *> turns_; ///< members in the order in which a step defines them
   StringRef joint_;
   SmallVector<Expr *> extents_;
   bool isInSteps_ = false;

@@ -22,8 +22,24 @@ struct Member {
   llvm::SmallVector<unsigned> dims;                ///< its own dim for each of the joint tensor
 };
 
+/// v of `t + v` for index `t`; nothing where `e` is something else.
+std::optional<int64_t> stepsFrom(const Expr *e, llvm::StringRef t);
+/// Whether the bracket says that its index `name` lies behind `index`, or at it: `k > t`, `k in t + 1:n`.
+bool isBehind(const Expr *bracket, llvm::StringRef name, llvm::StringRef index);
+
 /// The text of `name`'s statements of a kernel, as a member of such a group.
 Member makeMember(llvm::StringRef name, llvm::ArrayRef<Statement> body, const Definition &def);
+
+/// The type that a member is stored in: its own, or that of the inputs of its text.
+llvm::StringRef typeOf(const Member &m, const Definition &def);
+
+/// Where the statements of a kernel go of which some, those of a group, are defined in one place: each keeps its order with those that
+/// write what it reads or writes. `between`, if not null, has to stand behind one of the group and before another.
+struct JointPlace {
+  llvm::SmallVector<const Statement *> before, behind;
+  const Statement *between = nullptr;
+};
+JointPlace placeJoint(llvm::ArrayRef<Statement> body, llvm::function_ref<bool(const Statement &)> isMember);
 
 /// Takes lets out of the group that only name what others of it read, an element once: those compute it themselves. `named` gets their
 /// names, `made` the statements that have been written anew.

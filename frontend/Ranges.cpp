@@ -40,6 +40,7 @@ public:
 private:
   void collect();
   bool resolveWritten(IndexVar *v);
+  void addOwn(AffineExpr subscript, AffineExpr dim, Node *read);
   bool resolveLeft(IndexVar *v);
   bool resolveAlone(IndexVar *v);
   bool resolveSolved(ArrayRef<Use> uses, bool moving);
@@ -73,6 +74,22 @@ private:
   llvm::DenseSet<IndexVar *> failed;
 };
 
+/// What reads its own statement's tensor says nothing of that one's indices, but something of what it reduces over: k of `t[k]`, and of
+/// `t[2 * k + 1]` where its elements are those of two statements in turns.
+void RangeSolver::addOwn(AffineExpr subscript, AffineExpr dim, Node *read) {
+  for (IndexVar *v : vars) {
+    AffineExpr index = getAffineDimExpr(v->id, subscript.getContext());
+    if (llvm::is_contained(core.vars, v))
+      continue;
+    if (subscript == index)
+      right.push_back({index, dim, read});
+    auto turn =
+        dyn_cast<AffineConstantExpr>(simplifyAffineExpr(subscript - index * core.phases, kernel.indices.size(), kernel.sizes.size()));
+    if (core.phases > 1 && turn && turn.getValue() >= 0 && turn.getValue() < core.phases)
+      right.push_back({index, simplifyAffineExpr(dim.floorDiv(core.phases), kernel.indices.size(), kernel.sizes.size()), read});
+  }
+}
+
 void RangeSolver::collect() {
   vars.insert(core.vars.begin(), core.vars.end());
   if (!core.isLet)
@@ -88,15 +105,13 @@ void RangeSolver::collect() {
     for (auto &[s, dim] : n->views)
       if (s->affine)
         right.push_back({s->affine, dim, n});
-    // (What reads its own statement's tensor says nothing of that one's indices.)
-    auto isReduced = [&](Node *s) {
-      auto d = dyn_cast_or_null<AffineDimExpr>(s->affine);
-      return d && llvm::none_of(core.vars, [&](IndexVar *v) { return v->id == d.getPosition(); });
-    };
     if (n->kind == Node::Read && n->views.empty())
-      for (auto [i, s] : llvm::enumerate(n->ops))
-        if (s->affine && (!n->readsOwn || (i < n->tensor->dims.size() && n->tensor->dims[i] && isReduced(s))))
+      for (auto [i, s] : llvm::enumerate(n->ops)) {
+        if (s->affine && !n->readsOwn)
           right.push_back({s->affine, n->tensor->dims[i], n});
+        if (s->affine && n->readsOwn && i < n->tensor->dims.size() && n->tensor->dims[i])
+          addOwn(s->affine, n->tensor->dims[i], n);
+      }
   };
   walk(core.value, visit);
   for (Node *c : core.conditions)

@@ -69,6 +69,7 @@ private:
   /// Of a let with conditions: keeps where it is defined, and gives it some value elsewhere; false after an error.
   bool restrictLet(CoreStatement &core, Tensor &t);
   /// The dims of a let: those that its statement's indices have.
+  void giveWrittenDims(const CoreStatement &core, Tensor &t);
   bool giveDims(const CoreStatement &core, Tensor &t);
   mlir::AffineExpr largestOf(mlir::AffineExpr e, llvm::ArrayRef<IndexVar *> vars);
   bool checkAssign(const Statement &s);

@@ -108,8 +108,13 @@ bool Sema::declareParts(const Statement &s, Tensor &t, const Expr *assigned) {
   SmallVector<ElementType, 4> types;
   if (!elab.readFields(s.type, names, types))
     return false;
-  for (ElementType element : types)
-    addPart(t, elementOf(widened(element))).dims.resize(s.subscripts.size());
+  for (ElementType element : types) {
+    Tensor &part = addPart(t, elementOf(widened(element)));
+    part.dims.resize(s.subscripts.size());
+    part.declared = element;
+    if (!kernelc::isFloat(element) && element != ElementType::boolean && elementBits(element) < 32)
+      part.narrow = element;
+  }
   if (!types.empty())
     t.fields = &kernel.fieldNames.emplace_back(names);
   return true;
@@ -145,6 +150,7 @@ bool Sema::finishLet(const Statement &s, CoreStatement &core, Tensor &t, const E
     diags.error(core.conditions.front()->loc) << "a 'let' that reads itself takes no conditions; choose by 'a if c else b'";
     return false;
   }
+  giveWrittenDims(core, t);
   return requirementsAreKnown && inferRanges(core) && giveDims(core, t) && checkBounds(core) && makeRecurrence(core);
 }
 
@@ -248,6 +254,8 @@ bool Sema::defineTuple(CoreStatement &core, Tensor &t, Node *value) {
     return false;
   }
   if (isRecurrence) {
+    for (Tensor *part : t.parts)
+      giveWrittenDims(core, *part);
     if (!requirementsAreKnown || !inferRanges(core))
       return false;
     for (Tensor *part : t.parts)
@@ -293,7 +301,16 @@ AffineExpr Sema::largestOf(AffineExpr e, ArrayRef<IndexVar *> vars) {
   return e;
 }
 
+/// The dims that the text gives, before ranges are known: what reads the tensor itself may take one of its own from them.
+void Sema::giveWrittenDims(const CoreStatement &core, Tensor &t) {
+  t.dims.clear();
+  if (llvm::all_of(core.subscripts, [](Node *n) { return isa_and_nonnull<AffineDimExpr>(n->affine); }))
+    for (IndexVar *v : core.vars)
+      t.dims.push_back(v->declLo == getAffineConstantExpr(0, context()) ? v->declHi : AffineExpr());
+}
+
 bool Sema::giveDims(const CoreStatement &core, Tensor &t) {
+  t.dims.clear();
   auto isName = [](Node *n) { return isa_and_nonnull<AffineDimExpr>(n->affine); };
   if (!llvm::all_of(core.subscripts, isName)) {
     for (Node *n : core.subscripts) {

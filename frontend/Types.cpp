@@ -169,6 +169,10 @@ Node *Elaborator::concrete(Node *n) {
   return convert(n, wide ? Ty::I64 : Ty::I32);
 }
 
+bool Elaborator::isOfType(const Node *n, ElementType element) {
+  return n->kind == Node::ConstInt ? fitsElement(n->intValue, element) : embeds(narrowest(n), element);
+}
+
 Node *Elaborator::convertForStore(Node *n, ElementType element, StringRef into) {
   if (!n)
     return nullptr;

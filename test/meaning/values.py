@@ -51,6 +51,44 @@ def f(x: f32[2 * N]) -> (window: i64[N], shifted: i64[N], moved: i64[N], inner: 
 }""", {"x": ("f32", [9, 1, 5, 7, 2, 8, 3, 4])},
          {"window": [0, 3, 5, 7], "shifted": [1, 2, 4, 4], "moved": [0, 2, 3, 5], "inner": [15], "body": [11, 12, 14, 16], "named": [5],
           "unused": [3, 4, 5, 6], "last": [9, 7, 8, 4]}),
+    # Of statements that read each other, those among them keep their place in what is written and read; their own order says nothing.
+    Case("statements among those that read each other", """
+def f(x: i32[T], inout q: i32[T]) -> (y: i32[T], z: i32[T], v: i32[T], w: i32[T]) {
+  w[t] = x[t]
+  y[t] = z.pad(5)[t - 1] + q[t]
+  v[t] = q[t] + y[t]
+  w[t] += y[t]
+  w[t] max= 99
+  q[t] = x[t]
+  q[t] max= y[t]
+  z[t] = y[t] * 2
+}""", {"x": ("i32", [100, 2, 3]), "q": ("i32", [10, 20, 30])},
+         {"y": [15, 50, 130], "z": [30, 100, 260], "v": [25, 70, 160], "w": [115, 99, 133], "q": [100, 50, 130]}),
+    Case("statements that read each other in any order", """
+def f(x: i32[T, B]) -> (a: i32[T, B], b: i32[T, B], c: i32[T, B], d: i32[T], e: i32[T]) {
+  a[t, i] = c.pad(5)[t - 1, i] + sum[j](b[t, j])
+  c[t, i] = b[t, i] - a[t, i]
+  b[t, i] = c.pad(1)[t - 1, i] * 2 + x[t, i]
+  e[t] = d[t] + e.pad(1)[t + 1]
+  d[t] = e.pad(2)[t + 1] + x[t, 0]
+  require B >= 1
+}""", {"x": ("i32", [[1, 2], [3, 4]])},
+         {"b": [3, 4, -15, -12], "a": [12, 12, -36, -35], "c": [-9, -8, 21, 23], "d": [7, 5], "e": [13, 6]}),
+    Case("statements that read each other's later elements", """
+def f(x: i32[T]) -> (y: i32[T], z: i32[T]) {
+  y[t] = x[t] + sum[k, k > t](z[k])
+  z[t] = y[t] * 2 + sum[k, k >= t](y[k])
+}""", {"x": ("i32", [1, 2, 3])}, {"y": [46, 11, 3], "z": [152, 36, 9]}),
+    Case("narrow fields of statements that read each other", """
+def f(x: u8[T], tab: f32[256]) -> (y: u8[T], z: u8[T], h: f16[T], g: f16[T], w: f32[T]) {
+  y[t] = u8(z.pad(250)[t - 1] + x[t])
+  z[t] = u8(y[t] * 3 + y.pad(2)[t - 1])
+  h[t] = g.pad(0.1)[t - 1] * 4096
+  g[t] = h[t] * 0 + 1
+  let n[t] = x[t]
+  w[t] = tab.pad(-1)[n.pad(300)[t - 1]]
+}""", {"x": ("u8", [10, 20, 30]), "tab": ("f32", list(range(256)))},
+         {"y": [4, 34, 136], "z": [14, 106, 186], "h": [409.5, 4096, 4096], "g": [1, 1, 1], "w": [-1, 10, 20]}),
     # A bound of data or scalars alone goes as far as the accesses do.
     Case("bounds of data alone", """
 def f(x: f32[N], off: i32[G + 1], n: i32[2], h: u64[1]) -> (seg: f32[G], first: f32[2], from: f32[2], huge: f32[], moved: f32[N], place: i64[]) {

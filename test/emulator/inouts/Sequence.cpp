@@ -10,6 +10,7 @@ const char *nameOf(Write w) {
   case Write::Part: return "part";
   case Write::Data: return "data";
   case Write::Mirrored: return "mirrored";
+  case Write::Turned: return "turned";
   }
   return "";
 }
@@ -31,7 +32,7 @@ struct Subscripts {
 };
 
 Subscripts subscriptsOf(int rank, const Statement &s, size_t position) {
-  bool mirrored = s.write == Write::Mirrored;
+  bool turned = s.write == Write::Turned, mirrored = s.write == Write::Mirrored || (turned && rank == 1);
   Subscripts t;
   if (rank == 1) {
     t.own = mirrored ? "N - 1 - i" : "i";
@@ -40,13 +41,13 @@ Subscripts subscriptsOf(int rank, const Statement &s, size_t position) {
     t.sum = "sum[k](x[k])";
     t.old = "t[i]";
   } else {
-    t.own = mirrored ? "N - 1 - i, j" : "i, j";
-    t.elsewhere = mirrored ? "i, j" : "j, i";
+    t.own = mirrored ? "N - 1 - i, j" : turned ? "j, i" : "i, j";
+    t.elsewhere = mirrored || turned ? "i, j" : "j, i";
     t.broadcast = "i, 0";
     t.sum = "sum[k](x[i, k])";
     t.old = "t[i, j]";
   }
-  if (s.write == Write::Part)
+  if (s.write == Write::Part || (turned && rank == 1))
     t.where = rank == 1 ? " where i in 1:N" : " where j > i";
   // On other data, on the inout elsewhere, and on it at its own point.
   std::string tested = position == 0 ? "m[" + t.own + "]" : position == 1 ? "x[" + t.elsewhere + "]" : "x[" + t.own + "]";
@@ -113,16 +114,16 @@ std::vector<int32_t> Sequence::expected(std::vector<int32_t> x, const std::vecto
       if (s.read == Read::Reduction && (rank == 2 || i == 0))
         sum = sumOf(before, i);
       for (int64_t j = 0; j < (rank == 1 ? 1 : n); ++j) {
-        bool mirrored = s.write == Write::Mirrored;
+        bool turned = s.write == Write::Turned, mirrored = s.write == Write::Mirrored || (turned && rank == 1);
         int64_t ownRow = mirrored ? n - 1 - i : i, elseRow, elseColumn = j;
         if (rank == 1) {
           elseRow = mirrored ? i : s.write == Write::Part ? i - 1 : n - 1 - i;
         } else {
-          elseRow = mirrored ? i : j;
-          elseColumn = mirrored ? j : i;
+          elseRow = mirrored || turned ? i : j;
+          elseColumn = mirrored || turned ? j : i;
         }
-        size_t own = size_t(rank == 1 ? ownRow : ownRow * n + j);
-        if (s.write == Write::Part && !(rank == 1 ? i >= 1 : j > i))
+        size_t own = size_t(rank == 1 ? ownRow : turned ? j * n + i : ownRow * n + j);
+        if ((s.write == Write::Part || (turned && rank == 1)) && !(rank == 1 ? i >= 1 : j > i))
           continue;
         int32_t tested = position == 0 ? m[own] : position == 1 ? before.at(elseRow, elseColumn) : before.x[own];
         if (s.write == Write::Data && tested <= 0)

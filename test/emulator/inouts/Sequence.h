@@ -9,11 +9,11 @@
 
 namespace kernelc::inouts {
 
-/// Which elements a statement writes.
-enum class Write { Full, Part, Data, Mirrored };
+/// Which elements a statement writes. `Turned` are those of x[j, i]; of rank 1 the mirrored ones of a part.
+enum class Write { Full, Part, Data, Mirrored, Turned };
 /// Where it reads the `inout`. `Old` is a `let` that stands before all statements.
 enum class Read { Own, Elsewhere, Broadcast, Reduction, Old };
-inline constexpr int kWrites = 4, kReads = 5;
+inline constexpr int kWrites = 5, kReads = 5;
 
 struct Statement {
   Write write;
