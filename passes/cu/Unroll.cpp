@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "passes/cu/ConvertApart.h"
+#include "passes/cu/TurnParts.h"
 #include "support/Target.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -121,6 +122,7 @@ struct CuUnrollPass : impl::CuUnrollBase<CuUnrollPass> {
     }
     budget_ = target->unrollOperations;
     visit(kernel.getBlock());
+    turnParts(kernel, budget_);
     convertApart(kernel);
   }
 
