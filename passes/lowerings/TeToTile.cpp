@@ -98,10 +98,13 @@ void LaunchEmitter::storeLast() {
     op->moveBefore(&body, body.end());
     first = first ? first : op;
   }
-  // An element that is read for another value than the one that is written there: by any thread.
+  // An element that is read for another value than the one that is written there, or by another thread: a shuffle that brings the
+  // value there orders no memory.
   bool meet = llvm::any_of(stores, [&](tile::StoreOp store) {
-    return llvm::any_of(loads,
-                        [&](tile::LoadOp load) { return load.getBase() == store.getBase() && !dependsOnLoad(store.getValue(), load); });
+    return llvm::any_of(loads, [&](tile::LoadOp load) {
+      bool isSamePlace = load.getMap() == store.getMap() && llvm::equal(load.getOffsets(), store.getOffsets());
+      return load.getBase() == store.getBase() && !(isSamePlace && dependsOnLoad(store.getValue(), load));
+    });
   });
   if (meet) {
     OpBuilder::InsertionGuard guard(b_);
