@@ -77,15 +77,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int s0 = quotient % S;
       const int r0 = quotient / S;
       const int slot_start = c_tile % stages * slot_size;
-      const int w_thread = lane / 4 + warp * 8;
+      const int w_thread = lane / 4;
+      const int w_thread_1 = w_thread + warp * 8;
       const int c = c0 + lane % 4 * 8;
       const int h_r = h_tile + r0 - R / 2;
       const bool inside = c < C && h_r >= 0 && h_r < H;
-      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
-      const int x_in_slot = slot_start + (w_thread * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
+      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread_1 + s0 - S / 2)) * C + c;
+      const int x_in_slot = slot_start + (w_thread_1 * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
+        const int w_s = w0 + (w_thread_1 + w_by32 * 32) + s0 - S / 2;
         kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
                              inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
@@ -119,7 +120,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
   const int lane_column = lane / 16 * 8;
+  const int swizzle = lane_row / 2 % 4;
   const int chunk = warp / 2 * 8;
+  const int swizzle_1 = lane_row % 8;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     kc_cp_async_wait<2>();
     __syncthreads();
@@ -128,21 +131,18 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     alignas(16) unsigned b_frag[32];
     // Loads what the next products multiply.
     const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
-      const int offset = chunk_1 + lane / 16;
+      const int offset = ((chunk_1 + lane / 16) ^ swizzle) * 8;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
-        const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + ((warp_row + mi * 16 + lane_row) * 32 + offset)]);
       }
-      const int lane_row_1 = next_k + lane_row;
-      const int row_start = lane_row_1 * 64;
-      const int swizzle = lane_row_1 % 8;
+      const int row_start = (next_k + lane_row) * 64;
       #pragma unroll
       for (int np = 0; np < 4; ++np) {
         kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
                              &f_slots[slot_start +
                                       ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
-                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
+                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle_1) * 8)]);
       }
     };
     load_fragments(0, 0, 0);
