@@ -134,8 +134,12 @@ private:
     }
   }
 
-  /// The same, one round of `loop` later.
-  static Age later(Age age, scf::ForOp loop) { return !age.loop ? Age{loop, true} : loop->isAncestor(age.loop) ? Age{loop, false} : age; }
+  /// The same, one round of `loop` later: what was in the same round of it, in whatever rounds of loops inside, is in the one before.
+  static Age later(Age age, scf::ForOp loop) {
+    if (!age.loop || loop->isProperAncestor(age.loop))
+      return {loop, true};
+    return age.loop == loop ? Age{loop, false} : age;
+  }
   State later(const State &state, scf::ForOp loop) {
     State next;
     for (auto &[n, list] : state.pending)

@@ -227,6 +227,9 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
       inits.push_back(c_.scalars.lookup(init));
   }
   OpBuilder::InsertionGuard guard(b_);
+  DotOp readAhead = findReadAhead(c_, loop);
+  if (readAhead)
+    ahead_.try_emplace(readAhead, c_, loop, readAhead);
   scf::ForOp created = openRounds(loop, inits);
   if (!created)
     cu::CommentOp::create(b_, plain, "The last round: some of its points lie beyond the end.");
@@ -240,8 +243,12 @@ LogicalResult FunctionLowering::lowerFor(scf::ForOp loop) {
     c_.scalars[arg] = created.getRegionIterArg(scalars);
     c_.scalars[loop.getResult(i)] = created.getResult(scalars++);
   }
+  if (readAhead)
+    ahead_.find(readAhead)->second.begin(c_);
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
+  if (readAhead)
+    ahead_.find(readAhead)->second.finish(c_, c_.scalars.lookup(loop.getUpperBound()));
   ValueRange yielded = loop.getBody()->getTerminator()->getOperands();
   handOn(yielded, arrays, loop.getLoc());
   SmallVector<Value> next;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ir/tile/Accumulator.h"
+#include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/SlotAddress.h"
 
 namespace kernelc {
@@ -20,7 +21,15 @@ public:
   /// `acc`: the private array that the products are added to.
   DotLowering(ThreadCode &c, tile::DotOp op, mlir::Value acc);
 
-  void runMma(); // MmaToCu.cpp
+  // MmaToCu.cpp
+  void runMma();
+  /// Of a dot whose fragments are read a step ahead, across rounds (ReadAhead): the arrays, and the first step's of a tile that `exists`.
+  void readFirst(ReadAhead &ahead, mlir::Value exists);
+  void readSecond(const ReadAhead &ahead);
+  /// The products of all steps but the last, whose fragments are read.
+  void runAllButLast(const ReadAhead &ahead);
+  /// The first fragments of tile `next`, if it `exists`, and the last step's products.
+  void runLast(const ReadAhead &ahead, mlir::Value next, mlir::Value exists);
   /// Multiply-adds on registers; a step takes as many k as make a 16-byte vector
   /// of the operand that is contiguous along k.
   void runSimt(); // SimtToCu.cpp
@@ -64,10 +73,15 @@ private:
     int64_t reps = 0; ///< of 16 rows
     int64_t perSet() const { return reps * 4; }
   };
+  /// Both operands of an mma, and the arrays of their fragments (null: to be made, `sets` of each).
+  std::pair<MmaOperand, MmaOperand> placeOperands(const ReadAhead *made, int64_t sets);
   MmaOperand placeOperand(bool isA, mlir::Value lane);
   void placeBytes(MmaOperand &o, int64_t second, int64_t upper);
   void gatherWords(MmaOperand &o, mlir::Value first, mlir::Value k, mlir::Value at);
   void loadFragments(MmaOperand &o, mlir::Value k, mlir::Value set);
+  /// Those of both operands.
+  void loadOf(MmaOperand &a, MmaOperand &b, mlir::Value k, mlir::Value set);
+  void multiplySet(const MmaOperand &a, const MmaOperand &b, mlir::Value set, mlir::Value step);
   /// The instruction: operands of b bytes take 32 / b of K.
   std::string mmaShape();
   mlir::Value mod(mlir::Value v, int64_t n) { return mlir::arith::RemSIOp::create(b_, loc_, v, c_.index(n, loc_)); }

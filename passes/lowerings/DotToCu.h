@@ -20,6 +20,36 @@ mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 /// index of K, and its extent is known, those beyond the extent multiply zeros and are left out.
 int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perStep);
 
+// The mma unit: MmaToCu.cpp.
+
+/// Points of k that an instruction takes, and how many steps of so many a dot has.
+int64_t mmaPoints(tile::DotOp op);
+int64_t mmaSteps(ThreadCode &code, tile::DotOp op);
+
+/// A dot in a loop whose rounds end with the barrier behind which the next round's slots are there. Fragments of a round's first step of
+/// k are read behind that barrier, and products of the step before it, the last one of the round before, go on beside that.
+///
+///     wait; barrier                          wait; barrier; read 0
+///     for t { fill; dot t; wait; barrier }   for t { read 1; fill; multiply 0; { read s + 1; multiply s } of the s between;
+///                                                    wait; barrier; read 0 of t + 1; multiply the last }
+struct ReadAhead {
+  /// Made ahead of the loop: the first fragments.
+  ReadAhead(ThreadCode &code, mlir::scf::ForOp loop, tile::DotOp dot);
+  /// At the start of a round, so that copies and products stand between what is read and what multiplies it.
+  void begin(ThreadCode &code);
+  /// In the dot's place.
+  void run(ThreadCode &code, mlir::Value acc);
+  /// At the end of a round. `end`: of the loop's rounds.
+  void finish(ThreadCode &code, mlir::Value end);
+
+  tile::DotOp dot;
+  mlir::Value acc;
+  mlir::Value a, b; ///< arrays of two sets of fragments
+};
+
+/// The dot of a loop of this kind, if it is one.
+tile::DotOp findReadAhead(ThreadCode &code, mlir::scf::ForOp loop);
+
 // The wgmma unit: WgmmaToCu.cpp.
 mlir::LogicalResult lowerWgmma(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 

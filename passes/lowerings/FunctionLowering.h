@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "passes/lowerings/ThreadCode.h"
+#include "passes/lowerings/DotToCu.h"
 
 namespace kernelc {
 
@@ -101,7 +101,8 @@ private:
   ThreadCode c_;
   /// Per block of code and tile number: the tile's number along each grid index.
   std::map<std::pair<mlir::Block *, void *>, llvm::DenseMap<int64_t, mlir::Value>> programIds_;
-  llvm::DenseMap<mlir::Value, RegTile> inPlace_; ///< tile value → the registers it should be left in
+  llvm::DenseMap<mlir::Value, RegTile> inPlace_;       ///< tile value → the registers it should be left in
+  llvm::DenseMap<mlir::Operation *, ReadAhead> ahead_; ///< of dots whose fragments are read a round ahead
 };
 
 } // namespace kernelc

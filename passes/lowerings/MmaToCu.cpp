@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dots on mma.sync: fragments from slots, two sets of them in turns.
+// Dots on mma.sync: fragments from slots, two sets of them in turns; across rounds where the next one's slots are there (ReadAhead).
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/lowerings/DotLowering.h"
 #include "passes/lowerings/DotToCu.h"
 
@@ -106,27 +107,47 @@ void DotLowering::loadFragments(MmaOperand &o, Value k, Value set) {
   });
 }
 
-void DotLowering::runMma() {
-  OpBuilder::InsertionGuard guard(b_);
-  int64_t bytes = bytesOf(bRing_.getElementType()), kStep = 32 / bytes;
+std::pair<DotLowering::MmaOperand, DotLowering::MmaOperand> DotLowering::placeOperands(const ReadAhead *made, int64_t sets) {
   Value lane = c_.lane(loc_);
   MmaOperand a = placeOperand(true, lane), b = placeOperand(false, lane);
   placeBytes(a, 8, 16);
   placeBytes(b, 16, 8);
   Type word = b_.getIntegerType(32, /*isSigned=*/false);
-  // Two sets of fragments: those of the next step of k load while these multiply.
-  int64_t steps = stepsOf(c_, op_, k_, kStep), sets = steps > 1 ? 2 : 1;
   // (of one in registers all there are, 16 rows by all of k)
-  a.fragments = aRing_ ? c_.allocate(sets * a.perSet(), word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
-  b.fragments = c_.allocate(sets * b.perSet(), word, named("b_frag"));
+  a.fragments = made ? made->a : aRing_ ? c_.allocate(sets * a.perSet(), word, named("a_frag")) : c_.tiles.lookup(op_.getA()).array;
+  b.fragments = made ? made->b : c_.allocate(sets * b.perSet(), word, named("b_frag"));
   a.slots = aRing_ ? c_.rings.lookup(op_.getA()) : Value();
   b.slots = c_.rings.lookup(op_.getB());
-  auto load = [&](Value k, Value set) {
-    if (aRing_)
-      loadFragments(a, k, set);
-    loadFragments(b, k, set);
-  };
-  load(c_.index(0, loc_), c_.index(0, loc_));
+  return {a, b};
+}
+
+void DotLowering::loadOf(MmaOperand &a, MmaOperand &b, Value k, Value set) {
+  if (aRing_)
+    loadFragments(a, k, set);
+  loadFragments(b, k, set);
+}
+
+/// All rows by all columns, of fragments in set number `set`.
+void DotLowering::multiplySet(const MmaOperand &a, const MmaOperand &b, Value set, Value step) {
+  int64_t nReps = b.reps * 2;
+  std::string shape = mmaShape();
+  inLoop(a.reps, "mi", [&](Value mi) {
+    inLoop(nReps, "ni", [&](Value ni) {
+      Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
+      Value x = aRing_ ? c_.add(c_.mul(set, a.perSet(), named("a_set")), c_.mul(mi, 4, loc_), named("a_reg"))
+                       : c_.mul(step, 16 / bytesOf(bRing_.getElementType()), named("a_reg")),
+            y = c_.add(c_.mul(set, b.perSet(), named("b_set")), c_.mul(ni, 2, loc_), loc_);
+      cu::MmaOp::create(b_, loc_, acc_, d, a.fragments, x, b.fragments, y, shape);
+    });
+  });
+}
+
+void DotLowering::runMma() {
+  OpBuilder::InsertionGuard guard(b_);
+  // Two sets of fragments: those of the next step of k load while these multiply.
+  int64_t steps = mmaSteps(c_, op_), sets = steps > 1 ? 2 : 1;
+  auto [a, b] = placeOperands(nullptr, sets);
+  loadOf(a, b, c_.index(0, loc_), c_.index(0, loc_));
   Value step = openLoop(c_, 0, steps, 1, "step", loc_);
   Value set = arith::RemSIOp::create(b_, named("set"), step, c_.index(2, loc_));
   if (sets == 2) {
@@ -135,21 +156,95 @@ void DotLowering::runMma() {
     auto branch = scf::IfOp::create(b_, loc_, more, false);
     OpBuilder::InsertionGuard inner(b_);
     b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-    load(c_.mul(next, kStep, named("next_k")), mod(next, 2));
+    loadOf(a, b, c_.mul(next, mmaPoints(op_), named("next_k")), mod(next, 2));
   } else {
     set = c_.index(0, loc_);
   }
-  int64_t nReps = b.reps * 2;
-  std::string shape = mmaShape();
-  inLoop(a.reps, "mi", [&](Value mi) {
-    inLoop(nReps, "ni", [&](Value ni) {
-      Value d = c_.mul(c_.add(c_.mul(mi, nReps, loc_), ni, loc_), 4, loc_);
-      Value x = aRing_ ? c_.add(c_.mul(set, a.perSet(), named("a_set")), c_.mul(mi, 4, loc_), named("a_reg"))
-                       : c_.mul(step, 16 / bytes, named("a_reg")),
-            y = c_.add(c_.mul(set, b.perSet(), named("b_set")), c_.mul(ni, 2, loc_), loc_);
-      cu::MmaOp::create(b_, loc_, acc_, d, a.fragments, x, b.fragments, y, shape);
-    });
+  multiplySet(a, b, set, step);
+}
+
+void DotLowering::readFirst(ReadAhead &ahead, Value exists) {
+  auto operands = placeOperands(nullptr, 2);
+  ahead.a = operands.first.fragments;
+  ahead.b = operands.second.fragments;
+  c_.inBranch(exists, loc_, [&] { loadOf(operands.first, operands.second, c_.index(0, loc_), c_.index(0, loc_)); });
+}
+
+void DotLowering::readSecond(const ReadAhead &ahead) {
+  auto [a, b] = placeOperands(&ahead, 2);
+  loadOf(a, b, c_.index(mmaPoints(op_), loc_), c_.index(1, loc_));
+}
+
+void DotLowering::runAllButLast(const ReadAhead &ahead) {
+  auto [a, b] = placeOperands(&ahead, 2);
+  multiplySet(a, b, c_.index(0, loc_), c_.index(0, loc_));
+  int64_t last = mmaSteps(c_, op_) - 1;
+  if (last == 1)
+    return;
+  OpBuilder::InsertionGuard guard(b_);
+  Value step = openLoop(c_, 1, last, 1, "step", loc_);
+  Value next = c_.add(step, c_.index(1, loc_), named("next"));
+  loadOf(a, b, c_.mul(next, mmaPoints(op_), named("next_k")), mod(next, 2));
+  multiplySet(a, b, mod(step, 2), step);
+}
+
+void DotLowering::runLast(const ReadAhead &ahead, Value next, Value exists) {
+  auto operands = placeOperands(&ahead, 2);
+  c_.inBranch(exists, loc_, [&] {
+    operands.first.start = aAddress_.slotStart(next);
+    operands.second.start = bAddress_.slotStart(next);
+    loadOf(operands.first, operands.second, c_.index(0, loc_), c_.index(0, loc_));
   });
+  multiplySet(operands.first, operands.second, c_.index(1, loc_), c_.index(mmaSteps(c_, op_) - 1, loc_));
+}
+
+int64_t mmaPoints(tile::DotOp op) { return 32 / bytesOf(cast<tile::RingType>(op.getB().getType()).getElementType()); }
+
+int64_t mmaSteps(ThreadCode &code, tile::DotOp op) {
+  ArrayRef<int64_t> shape = cast<tile::RingType>(op.getB().getType()).getShape();
+  int64_t points = 1;
+  for (int64_t d : op.getK())
+    points *= shape[d];
+  return stepsOf(code, op, points, mmaPoints(op));
+}
+
+tile::DotOp findReadAhead(ThreadCode &code, scf::ForOp loop) {
+  if (code.func.getUnit() != Unit::Mma)
+    return {};
+  // Fragments are read behind the barrier, and what they are multiplied with is done nowhere before the round's end.
+  Operation *barrier = loop.getBody()->getTerminator()->getPrevNode();
+  Operation *wait = isa_and_nonnull<tile::BarrierOp>(barrier) ? barrier->getPrevNode() : nullptr;
+  auto dot = isa_and_nonnull<tile::AsyncWaitOp>(wait) ? dyn_cast_or_null<tile::DotOp>(wait->getPrevNode()) : tile::DotOp();
+  bool isLast = dot && dot->hasOneUse() && isa<scf::YieldOp>(*dot->user_begin());
+  if (!isLast || !isa<tile::RingType>(dot.getA().getType()) || dot.getANumber() || dot.getNumber() != loop.getInductionVar())
+    return {};
+  // Fragments of the next tile go where those of an even step are.
+  return mmaSteps(code, dot) % 2 == 0 ? dot : tile::DotOp();
+}
+
+ReadAhead::ReadAhead(ThreadCode &code, scf::ForOp loop, tile::DotOp dot) : dot(dot) {
+  Value first = code.scalars.lookup(loop.getLowerBound()), end = code.scalars.lookup(loop.getUpperBound());
+  Location loc = cu::unnamed(dot.getLoc());
+  std::optional<int64_t> from = getConstantIntValue(first), to = getConstantIntValue(end);
+  Value exists = from && to && *from < *to ? Value() : Value(arith::CmpIOp::create(code.b, loc, arith::CmpIPredicate::slt, first, end));
+  code.scalars[loop.getInductionVar()] = first;
+  DotLowering(code, dot, {}).readFirst(*this, exists);
+  // Within the loop every copy into a slot is a barrier away from what was read of it.
+  cu::SyncOp::create(code.b, loc, 0);
+}
+
+void ReadAhead::begin(ThreadCode &code) { DotLowering(code, dot, {}).readSecond(*this); }
+
+void ReadAhead::run(ThreadCode &code, Value acc) {
+  this->acc = acc;
+  DotLowering(code, dot, acc).runAllButLast(*this);
+}
+
+void ReadAhead::finish(ThreadCode &code, Value end) {
+  Location loc = cu::unnamed(dot.getLoc());
+  Value next = code.add(code.scalars.lookup(dot.getNumber()), code.index(1, loc), code.named("next_tile", loc));
+  Value exists = arith::CmpIOp::create(code.b, loc, arith::CmpIPredicate::slt, next, end);
+  DotLowering(code, dot, acc).runLast(*this, next, exists);
 }
 
 } // namespace kernelc

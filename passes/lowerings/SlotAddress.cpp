@@ -48,6 +48,31 @@ static Value findQuotient(ThreadCode &c, Value v, int64_t n, Location loc) {
   return times && *times % n == 0 ? c.mul(product.getLhs(), *times / n, loc) : Value();
 }
 
+/// Whether all terms of what is not negative are multiples of n, by what they are multiplied with.
+static bool isMultiple(Value v, int64_t n) {
+  if (std::optional<int64_t> number = getConstantIntValue(v))
+    return *number % n == 0;
+  if (auto sum = v.getDefiningOp<arith::AddIOp>())
+    return isMultiple(sum.getLhs(), n) && isMultiple(sum.getRhs(), n);
+  auto product = v.getDefiningOp<arith::MulIOp>();
+  std::optional<int64_t> times = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  return times && *times % n == 0;
+}
+
+/// v without those of its terms that are multiples of n: of what a remainder by n is all that it depends on. Rows of a warp and of an
+/// unrolled loop are, so that what is left is the lane's, and the same in each round.
+static Value dropMultiples(ThreadCode &c, Value v, int64_t n, Location loc) {
+  if (isMultiple(v, n))
+    return {};
+  auto sum = v.getDefiningOp<arith::AddIOp>();
+  if (!sum)
+    return v;
+  Value x = dropMultiples(c, sum.getLhs(), n, loc), y = dropMultiples(c, sum.getRhs(), n, loc);
+  if (x == sum.getLhs() && y == sum.getRhs())
+    return v;
+  return x && y ? c.add(x, y, loc) : x ? x : y;
+}
+
 Value SlotAddress::offset(Value row, Value column) {
   OpBuilder &b = c_.b;
   Value panel, within = column;
@@ -60,7 +85,9 @@ Value SlotAddress::offset(Value row, Value column) {
     return c_.add(o, within, loc_);
   Value whole = findQuotient(c_, within, layout_.chunk, c_.named("chunk", loc_));
   Value chunk = whole ? whole : arith::DivSIOp::create(b, c_.named("chunk", loc_), within, c_.index(layout_.chunk, loc_));
-  Value key = row;
+  Value key = dropMultiples(c_, row, layout_.chunks << layout_.rowShift, loc_);
+  if (!key)
+    key = c_.index(0, loc_);
   if (layout_.rowShift)
     key = arith::DivSIOp::create(b, loc_, key, c_.index(int64_t(1) << layout_.rowShift, loc_));
   key = arith::RemSIOp::create(b, c_.named("swizzle", loc_), key, c_.index(layout_.chunks, loc_));

@@ -245,7 +245,9 @@ LogicalResult FunctionLowering::lowerDotOp(DotOp dot) {
     if (func_.getUnit() != Unit::Wgmma || !isZeroTile(dot.getAcc()))
       copyTile(dot.getAcc(), array, dot.getLoc());
   }
-  if (failed(lowerDot(c_, dot, array)))
+  if (auto ahead = ahead_.find(dot); ahead != ahead_.end())
+    ahead->second.run(c_, array);
+  else if (failed(lowerDot(c_, dot, array)))
     return failure();
   c_.tiles[dot.getResult()] = {acc.layout, array};
   return success();

@@ -114,12 +114,27 @@ private:
     return knownDivisor(reduce.getExtents().getResult(reduce.getNumParallel() + index), by_.facts);
   }
 
+  /// Whether an operand passes through registers on its way to a slot of mma.sync.
+  bool isComputed(const Contraction &c, Value factor) {
+    if (auto round = factor.getDefiningOp<RoundOp>())
+      factor = round.getInput();
+    Value narrow = stripWidening(factor);
+    return !narrow.getDefiningOp<ReadOp>() ||
+           (!factor.getType().isF32() && narrow.getType() != operandType(c, factor, Unit::Mma, by_.target));
+  }
+
   /// Other products with few results and a long sum: as many parts as multiprocessors have
   /// tiles of 64 x 128 to spare (of larger ones there would be more sums to write and to add). On CUDA cores, four blocks each
-  /// that have a smaller tile: there the multiply-adds themselves are what takes time.
+  /// that have a smaller tile: there the multiply-adds themselves are what takes time. Of operands that threads compute, as many warps.
   ReductionParts partsOfProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
     bool cores = !hasUnit(c, by_.target);
-    const int64_t kRows = 64, kColumns = cores ? 64 : 128, kPerMultiprocessor = cores ? costs_.coresPerMultiprocessor : 1;
+    const int64_t kRows = 64, kColumns = cores ? 64 : 128;
+    // What threads compute on its way to a slot has one round on its way a warp: as many warps as CUDA cores have blocks.
+    bool hasFewRows = std::min(extentOf(reduce, c.m), extentOf(reduce, c.n)) < kRows;
+    const int64_t kWarps = hasFewRows ? 1 : kColumns / kRows;
+    const int64_t kPerMultiprocessor = cores                                      ? costs_.coresPerMultiprocessor
+                                       : isComputed(c, c.a) || isComputed(c, c.b) ? costs_.coresPerMultiprocessor / kWarps
+                                                                                  : 1;
     auto tilesOf = [&](ArrayRef<unsigned> dims, int64_t tile) { return ceilDiv(Count(extentOf(reduce, dims)), tile); };
     Count tiles =
         tilesOf(c.batch, 1) * std::min(tilesOf(c.m, kRows) * tilesOf(c.n, kColumns), tilesOf(c.m, kColumns) * tilesOf(c.n, kRows));

@@ -191,8 +191,15 @@ private:
     int64_t fit = (target.maxSharedPerBlock / blocks - 1024) / ((bm_ + bn_) * bk_ * bytes_);
     l_.stages = isMma_ && target.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l_.minBlocks = fit >= 2 ? blocks : 1;
-    l_.fillLate = isMma_;
     l_.promote = isMma_ ? s_.promoteAfter(type_) : 0;
+    l_.fillLate = isMma_ && !readsAhead();
+  }
+
+  /// Whether fragments are read ahead of the barrier between rounds (tile-pipeline), with the copies of a later tile beside the products
+  /// (0.93 to 1.00 of the time of bf16 and i8, docs/lab/2026-11-27-planner-8.md). Not where what is read is worked on before it is
+  /// multiplied: words that are rounded, or that move to other accumulators.
+  bool readsAhead() const {
+    return copied_ && s_.target_.asyncCopy && l_.stages > 2 && bytes_ < 4 && sets_ == 1 && bk_ % (64 / bytes_) == 0;
   }
 
   void shortenK(int64_t blocks) {

@@ -35,6 +35,8 @@ public:
     stageOperands(loc);
     if (failed(startAhead(loc)))
       return failure();
+    if (endsWithBarrier())
+      awaitSlot(loc);
     makeRound(loc);
     // Nothing is left in flight when the loop is over, however short it was; where
     // another tile follows, its copies wait until this one's slots have been read.
@@ -101,13 +103,23 @@ private:
     return success();
   }
 
+  /// Whether the wait for a round's slots stands at the end of the round before, where products of mma.sync can go on beside what is
+  /// read of them (MmaToCu.cpp). A search for the next tile stays between two products.
+  bool endsWithBarrier() { return func_.getUnit() == Unit::Mma && !func_.getFillLate() && dots_.size() == 1 && places_.empty(); }
+
+  /// The next tile is here, and every thread has finished reading the one before it.
+  void awaitSlot(Location loc) {
+    AsyncWaitOp::create(b_, loc, slots_ - 2);
+    BarrierOp::create(b_, loc);
+  }
+
   /// In the loop: tile t is here; start tile t + slots - 1 in the slot that tile
   /// t - 1 has left, which the barrier says every thread has finished reading.
   void makeRound(Location loc) {
     b_.setInsertionPointToStart(loop_.getBody());
     Value t = loop_.getInductionVar();
-    AsyncWaitOp::create(b_, loc, slots_ - 2);
-    BarrierOp::create(b_, loc);
+    if (!endsWithBarrier())
+      awaitSlot(loc);
     auto next = [&] {
       Value number = arith::AddIOp::create(b_, named("ahead", loc), t, constant(slots_ - 1, loc));
       SmallVector<Value> after = fill(number, places_, llvm::to_vector_of<Value>(carried_), loc);
@@ -125,6 +137,10 @@ private:
         now.getResult().replaceAllUsesExcept(waited, waited);
       }
       DotOp(dot).erase();
+    }
+    if (endsWithBarrier()) {
+      b_.setInsertionPoint(loop_.getBody()->getTerminator());
+      awaitSlot(loc);
     }
   }
 

@@ -77,15 +77,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int s0 = quotient % S;
       const int r0 = quotient / S;
       const int slot_start = c_tile % stages * slot_size;
-      const int w_thread = lane / 4 + warp * 8;
+      const int w_thread = lane / 4;
+      const int w_thread_1 = w_thread + warp * 8;
       const int c = c0 + lane % 4 * 8;
       const int h_r = h_tile + r0 - R / 2;
       const bool inside = c < C && h_r >= 0 && h_r < H;
-      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
-      const int x_in_slot = slot_start + (w_thread * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
+      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread_1 + s0 - S / 2)) * C + c;
+      const int x_in_slot = slot_start + (w_thread_1 * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
+        const int w_s = w0 + (w_thread_1 + w_by32 * 32) + s0 - S / 2;
         kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
                              inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
@@ -109,6 +110,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   for (int first = 0; first < 3; ++first) {
     fill(first);
   }
+  kc_cp_async_wait<2>();
+  __syncthreads();
   // Main loop: products of tiles along c.
   alignas(16) float acc[128];
   #pragma unroll
@@ -119,51 +122,58 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
   const int lane_column = lane / 16 * 8;
-  const int chunk = warp / 2 * 8;
-  for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
-    kc_cp_async_wait<2>();
-    __syncthreads();
-    const int slot_start = c_tile % stages * slot_size;
-    alignas(16) unsigned a_frag[32];
-    alignas(16) unsigned b_frag[32];
-    // Loads what the next products multiply.
-    const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
-      const int offset = chunk_1 + lane / 16;
-      #pragma unroll
-      for (int mi = 0; mi < 4; ++mi) {
-        const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
-      }
-      const int lane_row_1 = next_k + lane_row;
-      const int row_start = lane_row_1 * 64;
-      const int swizzle = lane_row_1 % 8;
-      #pragma unroll
-      for (int np = 0; np < 4; ++np) {
-        kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
-                             &f_slots[slot_start +
-                                      ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
-                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
-      }
-    };
-    load_fragments(0, 0, 0);
+  alignas(16) unsigned a_frag[32];
+  alignas(16) unsigned b_frag[32];
+  // Loads what the next products multiply.
+  const auto load_fragments = [&](const int start, const int start_1, const int row_start) {
     #pragma unroll
-    for (int step = 0; step < 2; ++step) {
-      const int next = step + 1;
-      if (next < 2) {
-        load_fragments(next * 2, next % 2 * 16, next * 16);
-      }
-      const int a_set = step % 2 * 16;
-      #pragma unroll
-      for (int mi = 0; mi < 4; ++mi) {
-        const int a_reg = a_set + mi * 4;
-        #pragma unroll
-        for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
-        }
-      }
+    for (int mi = 0; mi < 4; ++mi) {
+      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane_row) * 32]);
     }
+    const int chunk = warp / 2 * 8;
+    const int swizzle = lane_row % 8;
+    #pragma unroll
+    for (int np = 0; np < 4; ++np) {
+      kc_ldmatrix_x4_trans(&b_frag[start_1 + np * 4],
+                           &f_slots[row_start +
+                                    ((warp_column + np * 16 + lane_column) / 64 * 2048 +
+                                     (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
+    }
+  };
+  if (c_tiles > 0) {
+    load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, lane_row * 64);
+  }
+  __syncthreads();
+  const int swizzle = lane_row / 2 % 4;
+  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
+  const int row_start = (lane_row + 16) * 64;
+  for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
+    const int slot_start = c_tile % stages * slot_size;
+    load_fragments(slot_start + offset, 16, slot_start + row_start);
     // A later tile, on its way into the slot that was read last.
     fill(c_tile + 3);
+    #pragma unroll
+    for (int mi = 0; mi < 4; ++mi) {
+      #pragma unroll
+      for (int ni = 0; ni < 8; ++ni) {
+        kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[mi * 4], &b_frag[ni * 2]);
+      }
+    }
+    kc_cp_async_wait<2>();
+    __syncthreads();
+    const int next_tile = c_tile + 1;
+    if (next_tile < c_tiles) {
+      const int slot_start_1 = next_tile % stages * slot_size;
+      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + lane_row * 64);
+    }
+    #pragma unroll
+    for (int mi = 0; mi < 4; ++mi) {
+      const int a_reg = mi * 4 + 16;
+      #pragma unroll
+      for (int ni = 0; ni < 8; ++ni) {
+        kc_mma_m16n8k16_f16(&acc[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[ni * 2 + 16]);
+      }
+    }
   }
   kc_cp_async_wait<0>();
   alignas(16) f16 y_r[128];

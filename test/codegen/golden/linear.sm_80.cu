@@ -69,21 +69,22 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
 #line 3 "linear.kc"
   const auto fill = [&](const int k_tile) {
     if (k_tile < k_tiles) {
-      const int i_thread = lane / 4 + warp * 8;
+      const int i_thread = lane / 4;
+      const int i_thread_1 = i_thread + warp * 8;
       const int k = k_tile * 32 + lane % 4 * 8;
       const bool k_inside = k < K;
-      const int x_row = (i0 + i_thread) * K + k;
-      const int x_in_slot = k_tile % stages * slot_size + (i_thread * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
+      const int x_row = (i0 + i_thread_1) * K + k;
+      const int x_in_slot = k_tile % stages * slot_size + (i_thread_1 * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
         kc_cp_async_zfill_16(&x_slots[x_in_slot] + i_by32 * 1024, &x[x_row + i_by32 * 32 * K],
-                             i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
+                             i0 + (i_thread_1 + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
-      const int w_row = (j0 + i_thread) * K + k;
+      const int w_row = (j0 + i_thread_1) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
         kc_cp_async_zfill_16(&w_slots[x_in_slot] + j_by32 * 1024, &w[w_row + j_by32 * 32 * K],
-                             j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
+                             j0 + (i_thread_1 + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -93,6 +94,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   for (int first = 0; first < 3; ++first) {
     fill(first);
   }
+  kc_cp_async_wait<2>();
+  __syncthreads();
   // Main loop: products of tiles along k.
   alignas(16) float a[128];
   #pragma unroll
@@ -104,47 +107,54 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int lane_row = lane % 16;
   const int lane_column = lane % 8 + lane / 16 * 8;
   const int remainder = lane / 8 % 2;
-  for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-    kc_cp_async_wait<2>();
-    __syncthreads();
-    const int slot_start = k_tile % stages * slot_size;
-    alignas(16) unsigned a_frag[32];
-    alignas(16) unsigned b_frag[32];
-    // Loads what the next products multiply.
-    const auto load_fragments = [&](const int chunk, const int a_set) {
-      const int offset = chunk + lane / 16;
-      #pragma unroll
-      for (int mi = 0; mi < 4; ++mi) {
-        const int row = warp_row + mi * 16 + lane_row;
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &x_slots[slot_start + (row * 32 + (offset ^ (row / 2 % 4)) * 8)]);
-      }
-      const int offset_1 = chunk + remainder;
-      #pragma unroll
-      for (int np = 0; np < 4; ++np) {
-        const int column = warp_column + np * 16 + lane_column;
-        kc_ldmatrix_x4(&b_frag[a_set + np * 4],
-                       &w_slots[slot_start + (column * 32 + (offset_1 ^ (column / 2 % 4)) * 8)]);
-      }
-    };
-    load_fragments(0, 0);
+  alignas(16) unsigned a_frag[32];
+  alignas(16) unsigned b_frag[32];
+  // Loads what the next products multiply.
+  const auto load_fragments = [&](const int start, const int start_1, const int start_2) {
     #pragma unroll
-    for (int step = 0; step < 2; ++step) {
-      const int next = step + 1;
-      if (next < 2) {
-        load_fragments(next * 2, next % 2 * 16);
-      }
-      const int a_set = step % 2 * 16;
-      #pragma unroll
-      for (int mi = 0; mi < 4; ++mi) {
-        const int a_reg = a_set + mi * 4;
-        #pragma unroll
-        for (int ni = 0; ni < 8; ++ni) {
-          kc_mma_m16n8k16_bf16(&a[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[a_set + ni * 2]);
-        }
-      }
+    for (int mi = 0; mi < 4; ++mi) {
+      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane_row) * 32]);
     }
+    #pragma unroll
+    for (int np = 0; np < 4; ++np) {
+      kc_ldmatrix_x4(&b_frag[start_1 + np * 4], &w_slots[start_2 + (warp_column + np * 16 + lane_column) * 32]);
+    }
+  };
+  if (k_tiles > 0) {
+    load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, (remainder ^ (lane % 8 / 2 % 4)) * 8);
+  }
+  __syncthreads();
+  const int swizzle = lane_row / 2 % 4;
+  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
+  const int swizzle_1 = lane % 8 / 2 % 4;
+  const int offset_1 = ((remainder + 2) ^ swizzle_1) * 8;
+  for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    const int slot_start = k_tile % stages * slot_size;
+    load_fragments(slot_start + offset, 16, slot_start + offset_1);
     // A later tile, on its way into the slot that was read last.
     fill(k_tile + 3);
+    #pragma unroll
+    for (int mi = 0; mi < 4; ++mi) {
+      #pragma unroll
+      for (int ni = 0; ni < 8; ++ni) {
+        kc_mma_m16n8k16_bf16(&a[(mi * 8 + ni) * 4], &a_frag[mi * 4], &b_frag[ni * 2]);
+      }
+    }
+    kc_cp_async_wait<2>();
+    __syncthreads();
+    const int next_tile = k_tile + 1;
+    if (next_tile < k_tiles) {
+      const int slot_start_1 = next_tile % stages * slot_size;
+      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + (remainder ^ swizzle_1) * 8);
+    }
+    #pragma unroll
+    for (int mi = 0; mi < 4; ++mi) {
+      const int a_reg = mi * 4 + 16;
+      #pragma unroll
+      for (int ni = 0; ni < 8; ++ni) {
+        kc_mma_m16n8k16_bf16(&a[(mi * 8 + ni) * 4], &a_frag[a_reg], &b_frag[ni * 2 + 16]);
+      }
+    }
   }
   kc_cp_async_wait<0>();
   // Load b.

@@ -103,6 +103,54 @@ cu.kernel @ring attributes {sizes = ["N"], arg_sources = [{source = 0 : i64, sha
   }
 }
 
+// The same where tile t + 1 is read at the end of round t, behind its barrier, in a loop over registers: the copy of the
+// round after that goes into another slot, whichever round of that loop read it. No second barrier.
+// CHECK-LABEL: cu.kernel @ring_ahead
+// CHECK: scf.for
+// CHECK-NOT: cu.sync
+// CHECK: cu.cp_async_wait 2
+// CHECK: cu.sync
+// CHECK-NOT: cu.sync
+cu.kernel @ring_ahead attributes {sizes = ["N"], arg_sources = [{source = 0 : i64, shape = affine_map<()[s0] -> (s0)>}, {size = 0 : i64}],
+    grid = affine_map<()[s0] -> (s0)>, threads = 64 : i64, shared_bytes = 4096 : i64} {
+^bb0(%x: memref<?xf32, 1>, %n: index):
+  %t = cu.thread_id
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c63 = arith.constant 63 : index
+  %c256 = arith.constant 256 : index
+  %own = arith.muli %t, %c4 : index
+  %mirror = arith.subi %c63, %t : index
+  %s = cu.shared 0 : memref<1024xf32, 3>
+  %r = memref.alloca() : memref<4xf32, 5>
+  scf.for %k = %c0 to %n step %c1 {
+    %ahead = arith.addi %k, %c3 : index
+    %more = arith.cmpi slt, %ahead, %n : index
+    scf.if %more {
+      %free = arith.remsi %ahead, %c4 : index
+      %begin = arith.muli %free, %c256 : index
+      %to = arith.addi %begin, %own : index
+      cu.cp_async %x[%ahead] to %s[%to] count 4 : memref<?xf32, 1> to memref<1024xf32, 3>
+    }
+    cu.cp_async_commit
+    cu.cp_async_wait 2
+    cu.sync
+    %next = arith.addi %k, %c1 : index
+    %slot = arith.remsi %next, %c4 : index
+    %start = arith.muli %slot, %c256 : index
+    scf.for %j = %c0 to %c2 step %c1 {
+      %pair = arith.muli %j, %c2 : index
+      %other = arith.muli %mirror, %c4 : index
+      %row = arith.addi %start, %other : index
+      %from = arith.addi %row, %pair : index
+      cu.copy %s[%from] to %r[%pair] count 2 : memref<1024xf32, 3> to memref<4xf32, 5>
+    }
+  }
+}
+
 // The threads of a role meet by a number and a count of their own; what both roles
 // use is there before they part.
 // CHECK-LABEL: cu.kernel @roles
