@@ -46,6 +46,13 @@ static bool isTurned(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t ind
   return turned;
 }
 
+/// Whether an index that blocks walk has as many points as `index` has: what is reduced over is likely that of which results are made.
+static bool isReducedAs(const LaunchPlan &l, int64_t index) {
+  return llvm::any_of(llvm::seq<int64_t>(0, l.indices.size()), [&](int64_t other) {
+    return !llvm::is_contained(l.grid, other) && l.extents.getResult(other) == l.extents.getResult(index);
+  });
+}
+
 void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
@@ -62,7 +69,8 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   int64_t contiguousCount = llvm::count_if(llvm::seq<int64_t>(0, l.indices.size()), counts);
   // Where reads and writes are contiguous along different indices (a transposition), the tile is square in them. The others follow as they
   // lie in memory: of images with a number for each channel rows of one channel come before other channels.
-  auto weight = [&](int64_t index) { return counts(index) ? s.contiguousBytes[index] : 0; };
+  // (Not of indices that a statement is reduced over: a tile that lacks their points would have to be reduced again by others.)
+  auto weight = [&](int64_t index) { return counts(index) || isReducedAs(l, index) ? s.contiguousBytes[index] : 0; };
   SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
   llvm::stable_sort(order, [&](int64_t a, int64_t b) { return weight(a) > weight(b); });
   // A line of both sides; of halves of words that vectors do not fit as many as make a request of a line (8191 × 8193 of bf16: 1.4 times as

@@ -119,12 +119,15 @@ private:
       int64_t limit = std::min<int64_t>(16 / bytes, c.shape[dim]);
       int64_t v =
           std::max(provableVector(func_, base, map, run, llvm::is_contained(mask, dim), limit), rowVector(func_, base, map, run, limit));
-      // Half a vector of another type moves as many sectors; apart from each other, halves of its own move each sector twice.
-      int64_t moved = bytes * cast<RankedTensorType>(tile.getType()).getNumElements();
-      if (moved > of.moved[dim] || (moved == of.moved[dim] && v > of.vector[dim])) {
-        of.moved[dim] = moved;
+      // Half a vector of another type moves as many sectors; apart from each other, halves of its own move each sector twice. (Of elements
+      // that share bytes or lie apart the longest counts.)
+      bool isPlain = run.step == 1 && run.perElement == 1;
+      int64_t moved = isPlain ? bytes * cast<RankedTensorType>(tile.getType()).getNumElements() : std::numeric_limits<int64_t>::max();
+      if (moved > of.moved[dim] && isPlain)
         of.vector[dim] = v;
-      }
+      else if (moved == of.moved[dim] || of.moved[dim] == std::numeric_limits<int64_t>::max() || !isPlain)
+        of.vector[dim] = std::max(of.vector[dim], v);
+      of.moved[dim] = std::max(of.moved[dim], moved);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
       if (!func_.isAlignedAlong(unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&
