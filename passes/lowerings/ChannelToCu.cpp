@@ -55,24 +55,43 @@ void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
   initBarriers(c, slots, {{channel.full, 1 + type.getFillers()}, {channel.empty, readers}}, loc);
 }
 
+/// How many threads pass a turn on: one of each warpgroup of a team, or of each warp of a warpgroup. A team that waits for its products in
+/// its turn is together by then; a warpgroup that only starts them is not: each of its warps says that it has had the turn, before the next
+/// but one can be over.
+static int64_t arrivalsOfTurn(ThreadCode &c) { return c.func.getPingpong() == 1 ? 4 : int64_t(c.func.getWarps()) / 4; }
+
 void lowerOrder(ThreadCode &c, tile::OrderOp op) {
   Location loc = cu::unnamed(op.getLoc());
   int64_t teams = op.getResult().getType().getTeams();
   Value turns = c.orders[op] = c.sharedArray(teams, c.b.getI64Type(), loc, "turns");
-  initBarriers(c, teams, {{turns, int64_t(c.func.getWarps()) / 4}}, loc);
+  initBarriers(c, teams, {{turns, arrivalsOfTurn(c)}}, loc);
 }
+
+namespace {
+
+/// Whose a turn is: the team's, and how many it has had before; of one team's turns each of its warpgroups has one.
+struct Turn {
+  Value team, before;
+};
+
+Turn turnOf(ThreadCode &c, Value number, int64_t teams, Location loc) {
+  if (c.func.getPingpong() == 1)
+    return {c.warpgroup(loc), number};
+  return {arith::RemSIOp::create(c.b, loc, number, c.index(teams, loc)), arith::DivSIOp::create(c.b, loc, number, c.index(teams, loc))};
+}
+
+} // namespace
 
 /// Barrier g says that a turn of team g may begin. That of team 0 is one phase behind: its first
 /// turn begins at once, as the phase before the first is over.
 void lowerTakeTurn(ThreadCode &c, tile::TakeTurnOp op) {
   Location loc = cu::unnamed(op.getLoc());
   int64_t teams = op.getOrder().getType().getTeams();
-  Value turn = c.scalars.lookup(op.getTurn());
-  Value team = arith::RemSIOp::create(c.b, loc, turn, c.index(teams, loc));
-  // (turn + teams - 1) / teams counts the turns of team g > 0 from 1, those of team 0 from 0.
-  Value phase = arith::DivSIOp::create(c.b, loc, c.add(turn, c.index(teams - 1, loc), loc), c.index(teams, loc));
-  phase = c.add(phase, c.index(1, loc), loc);
-  cu::MbarrierWaitOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, arith::RemSIOp::create(c.b, loc, phase, c.index(2, loc)));
+  Turn turn = turnOf(c, c.scalars.lookup(op.getTurn()), teams, loc);
+  // Turns of team g > 0 count from 1, those of team 0 from 0.
+  Value first = arith::DivSIOp::create(c.b, loc, c.add(turn.team, c.index(teams - 1, loc), loc), c.index(teams, loc));
+  Value phase = c.add(c.add(turn.before, first, loc), c.index(1, loc), loc);
+  cu::MbarrierWaitOp::create(c.b, loc, c.orders.lookup(op.getOrder()), turn.team, arith::RemSIOp::create(c.b, loc, phase, c.index(2, loc)));
 }
 
 /// The number of a thread among the `size` that read together; 0 speaks for them.
@@ -84,9 +103,12 @@ static Value threadOf(ThreadCode &c, int64_t size, Location loc) {
 void lowerPassTurn(ThreadCode &c, tile::PassTurnOp op) {
   Location loc = cu::unnamed(op.getLoc());
   int64_t teams = op.getOrder().getType().getTeams();
-  Value next = c.add(c.scalars.lookup(op.getTurn()), c.index(1, loc), loc);
-  Value team = arith::RemSIOp::create(c.b, loc, next, c.index(teams, loc));
-  c.ifZero(threadOf(c, 128, loc), "group_leader", loc,
+  Turn turn = turnOf(c, c.scalars.lookup(op.getTurn()), teams, loc);
+  Value team = arith::RemSIOp::create(c.b, loc, c.add(turn.team, c.index(1, loc), loc), c.index(teams, loc));
+  bool byWarp = c.func.getPingpong() == 1;
+  if (byWarp)
+    cu::WarpSyncOp::create(c.b, loc);
+  c.ifZero(threadOf(c, byWarp ? 32 : 128, loc), byWarp ? "warp_leader" : "group_leader", loc,
            [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
 }
 

@@ -46,6 +46,13 @@ static bool isTurned(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t ind
   return turned;
 }
 
+/// Whether an index that blocks walk has as many points as `index` has: what is reduced over is likely that of which results are made.
+static bool isReducedAs(const LaunchPlan &l, int64_t index) {
+  return llvm::any_of(llvm::seq<int64_t>(0, l.indices.size()), [&](int64_t other) {
+    return !llvm::is_contained(l.grid, other) && l.extents.getResult(other) == l.extents.getResult(index);
+  });
+}
+
 void Scheduler::scheduleElementwise(LaunchPlan &l) {
   AccessSummary s = summarizeAccesses(l, ops_, facts_);
   int64_t contiguous = s.contiguousIndex();
@@ -53,10 +60,6 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   // (What chooses rows, as numbers of 64 bits do, is read once for many elements.)
   int64_t vector = contiguous < 0 ? s.vector() : s.vectorAlong(contiguous);
   int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, costs_.threads.manyAccesses);
-  // Where reads and writes are contiguous along different indices (a
-  // transposition), the tile is square in them.
-  SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
-  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return s.contiguousBytes[a] > s.contiguousBytes[b]; });
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t index) {
@@ -64,6 +67,12 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     return bytes > 0 && (bytes >= most / few || isTurned(l, ops_, index, contiguous, few, facts_));
   };
   int64_t contiguousCount = llvm::count_if(llvm::seq<int64_t>(0, l.indices.size()), counts);
+  // Where reads and writes are contiguous along different indices (a transposition), the tile is square in them. The others follow as they
+  // lie in memory: of images with a number for each channel rows of one channel come before other channels.
+  // (Not of indices that a statement is reduced over: a tile that lacks their points would have to be reduced again by others.)
+  auto weight = [&](int64_t index) { return counts(index) || isReducedAs(l, index) ? s.contiguousBytes[index] : 0; };
+  SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(l.grid));
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return weight(a) > weight(b); });
   // A line of both sides; of halves of words that vectors do not fit as many as make a request of a line (8191 × 8193 of bf16: 1.4 times as
   // fast).
   int64_t side = 64;

@@ -94,13 +94,15 @@ private:
 
   /// What accesses of a component say of its dims, and which dims are reduced. The dim that most bytes are contiguous along decides.
   struct DimWeights {
-    SmallVector<int64_t> bytes, vector, most; ///< elements of a vector: that some access can have, and that all may
+    SmallVector<int64_t> bytes, vector, most; ///< elements of a vector: that the access of most bytes can have, and that all may
+    SmallVector<int64_t> moved;               ///< bytes of that access
     SmallVector<int64_t> reduced;
     bool reduces = false;
   };
   DimWeights weigh(const LayoutComponent &c) {
     size_t rank = c.shape.size();
-    DimWeights of{SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 1), SmallVector<int64_t>(rank, 16), {}};
+    DimWeights of{
+        SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 1), SmallVector<int64_t>(rank, 16), SmallVector<int64_t>(rank, 0), {}};
     int64_t elements = llvm::product_of(c.shape);
     llvm::DenseSet<std::pair<const void *, const void *>> seen;
     auto weigh = [&](Value base, AffineMap map, Value tile, ArrayRef<int64_t> mask) {
@@ -117,7 +119,15 @@ private:
       int64_t limit = std::min<int64_t>(16 / bytes, c.shape[dim]);
       int64_t v =
           std::max(provableVector(func_, base, map, run, llvm::is_contained(mask, dim), limit), rowVector(func_, base, map, run, limit));
-      of.vector[dim] = std::max(of.vector[dim], v);
+      // Half a vector of another type moves as many sectors; apart from each other, halves of its own move each sector twice. (Of elements
+      // that share bytes or lie apart the longest counts.)
+      bool isPlain = run.step == 1 && run.perElement == 1;
+      int64_t moved = isPlain ? bytes * cast<RankedTensorType>(tile.getType()).getNumElements() : std::numeric_limits<int64_t>::max();
+      if (moved > of.moved[dim] && isPlain)
+        of.vector[dim] = v;
+      else if (moved == of.moved[dim] || of.moved[dim] == std::numeric_limits<int64_t>::max() || !isPlain)
+        of.vector[dim] = std::max(of.vector[dim], v);
+      of.moved[dim] = std::max(of.moved[dim], moved);
       // Accesses of less than a word are made by neighbouring lanes side by side: apart from each
       // other they cost as many sectors as words would.
       if (!func_.isAlignedAlong(unsigned(dim)) && v * bytes * run.step / run.perElement < 4 &&

@@ -25,6 +25,8 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     DotOp dot;
     func.walk([&](DotOp d) { dot = d; });
     const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+    if (!dot && target)
+      func.walk([&](Block *block) { startBlock(func, block, *target); });
     if (!func.getProducerWarps() || !dot || !target)
       return;
     int64_t left = registersLeft(func, dot, *target);
@@ -62,6 +64,60 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
           moveBefore(load, first))
         left -= registers;
     }
+  }
+
+  static constexpr int64_t kLanes = 32; ///< of a warp, which meets no other for as few points
+
+  /// Without a product: what stands behind a block's first reduction by several warps and needs none of its results is asked for before it.
+  /// Warps meet there, and nothing that they read moves across by itself.
+  static void startBlock(FuncOp func, Block *block, const Target &target) {
+    auto found = llvm::find_if(*block, [](Operation &op) {
+      auto reduce = dyn_cast<ReduceOp>(op);
+      return reduce && pointsOf(cast<RankedTensorType>(reduce->getOperand(0).getType()).getShape(), reduce.getDims()) > kLanes;
+    });
+    if (found == block->end())
+      return;
+    Operation *first = &*found;
+    int64_t left = registersOfThose(func, target) - target.costs->threads.besideEarlyLoads - registersAcross(func, first);
+    for (LoadOp load : llvm::make_early_inc_range(block->getOps<LoadOp>())) {
+      int64_t registers = registersOfTile(func, load.getResult());
+      if (first->isBeforeInBlock(load) && registers <= left && !isWrittenBefore(load) && moveBefore(load, first))
+        left -= registers;
+    }
+  }
+
+  /// Of a thread for a tile that lies among all of them.
+  static int64_t registersOfTile(FuncOp func, Value tile) {
+    auto type = dyn_cast<RankedTensorType>(tile.getType());
+    if (!type)
+      return 0;
+    Type element = type.getElementType();
+    int64_t bits = type.getNumElements() * int64_t(element.isIntOrFloat() ? std::max(16u, element.getIntOrFloatBitWidth()) : 64);
+    return std::max<int64_t>(1, bits / (32 * 32 * int64_t(func.getWarps())));
+  }
+
+  /// What is made before `op`, and needed by it or behind it.
+  static int64_t registersAcross(FuncOp func, Operation *op) {
+    int64_t registers = 0;
+    for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+      for (Value result : before->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              Operation *own = op->getBlock()->findAncestorOpInBlock(*user);
+              return own == op || (own && op->isBeforeInBlock(own));
+            }))
+          registers += registersOfTile(func, result);
+    return registers;
+  }
+
+  /// Whether anything may write what `load` reads before it, in a round ahead of its own, too: that it is there is known where threads
+  /// meet.
+  static bool isWrittenBefore(LoadOp load) {
+    if (isOnlyRead(load.getBase()))
+      return false;
+    return !isa<FuncOp>(load->getParentOp()) || llvm::any_of(load.getBase().getUsers(), [&](Operation *user) {
+      Operation *own = load->getBlock()->findAncestorOpInBlock(*user);
+      return !isa<LoadOp, RingCopyOp>(user) && (!own || own->isBeforeInBlock(load));
+    });
   }
 
   /// Registers that a thread of those that multiply has beside accumulators and work.

@@ -115,12 +115,16 @@ def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
     that are read between them (a mask by data) are loaded at the start of the round, while the first
     product runs.
 
+    Without a product, a block's first reduction by several warps takes the product's place: warps meet in it, and what they read behind it (moments
+    and parameters behind the parts of a flag, gains behind a row's statistics) would wait for it, and for memory behind that. Such
+    loads, also of what the launch writes later, start before it as long as a thread has registers beside what lies across it.
+
     *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before
     `tile-specialize-warps`*, so that a team that waits for its turn has issued its loads by then.
 
-    Left alone: matrices; loads that need the product's results or other loads (gathers); tensors that the
-    launch writes; functions without producer warps, where the other blocks of a multiprocessor run
-    meanwhile. Numeric effect: none.
+    Left alone: behind a product, matrices, tensors that the launch writes, and functions without producer warps, where the other blocks
+    of a multiprocessor run meanwhile; loads that need results or other loads (gathers); what may have been written before, in an
+    earlier round too. Numeric effect: none.
   }];
 }
 
@@ -184,6 +188,9 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
     by which a maximum has grown), stand behind the wait for the second product. Only the second product's
     slots are held for longer, from one round into the next. Slots of the whole loop that the first products alone read are let go
     of before the last of the second products.
+
+    Where exponentials of a round take as long as its products by the target's rates (heads of 64 columns), warpgroups start the products
+    of their rounds in turns (`tile.take_turn`), so that the unit has those of one while another's scores are worked on.
 
     *Runs after `tile-specialize-warps`, because* warps that fill slots walk the rounds as they were;
     *before `tile-layouts`*, which gives what is carried the layout of the accumulators.

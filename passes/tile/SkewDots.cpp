@@ -3,10 +3,13 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Tile.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
+#include "passes/tile/Access.h"
 #include "passes/tile/Carried.h"
+#include "support/TargetRates.h"
 
 using namespace mlir;
 
@@ -17,6 +20,8 @@ namespace kernelc {
 using namespace tile;
 
 namespace {
+
+constexpr int64_t kWarpgroup = 4; // warps
 
 /// A product of a round whose factor in registers is made of what the round's first products give, and which adds to what the loop
 /// carries.
@@ -166,11 +171,18 @@ private:
   Round round_;
 };
 
+/// The number of a round among all that a block goes through; null where it awaits no slot.
+Value numberOf(const Round &round) {
+  auto await = llvm::find_if(round.start, llvm::IsaPred<AwaitOp>);
+  return await == round.start.end() ? Value() : cast<AwaitOp>(*await).getNumber();
+}
+
 /// Writes the skewed loop in place of one that goes round n times: the first round without its second products, n - 1 rounds that each
 /// do those of the round before, and these of the last round.
 class Skewer {
 public:
-  Skewer(scf::ForOp loop, Round round) : loop_(loop), round_(std::move(round)), b_(loop) {}
+  /// `order`: that of the warpgroups' turns, if they take any.
+  Skewer(scf::ForOp loop, Round round, Value order) : loop_(loop), round_(std::move(round)), order_(order), b_(loop) {}
 
   void run() {
     Location loc = loop_.getLoc();
@@ -180,8 +192,10 @@ public:
     first.map(loop_.getInductionVar(), loop_.getLowerBound());
     for (auto [arg, init] : llvm::zip(loop_.getRegionIterArgs(), loop_.getInitArgs()))
       first.map(arg, init);
-    for (ArrayRef<Operation *> list : {ArrayRef(round_.start), ArrayRef(round_.work), ArrayRef(round_.pack)})
-      clone(list, first);
+    cloneStart(first);
+    passTurn(first);
+    clone(round_.work, first);
+    clone(round_.pack, first);
     SmallVector<Value> inits = carriedBy(first);
     // The others.
     auto skewed = scf::ForOp::create(b_, loc, one, loop_.getUpperBound(), loop_.getStep(), inits);
@@ -193,11 +207,12 @@ public:
     unsigned count = loop_.getNumRegionIterArgs();
     for (unsigned i = 0; i < count; ++i)
       now.map(loop_.getRegionIterArg(i), skewed.getRegionIterArg(i));
-    clone(round_.start, now);
+    cloneStart(now);
     Location named = loop_.getInductionVar().getLoc();
     before.map(loop_.getInductionVar(), arith::SubIOp::create(b_, named, skewed.getInductionVar(), one));
     setLate(before, skewed.getRegionIterArgs());
     cloneLate(before, [](Operation *op) { return !isa<DotWaitOp, ReleaseOp>(op); });
+    passTurn(now);
     for (DotWaitOp wait : round_.firstWaits)
       wait.setPending(wait.getPending() + round_.seconds.size());
     clone(round_.work, now);
@@ -226,6 +241,21 @@ private:
   void clone(ArrayRef<Operation *> ops, IRMapping &mapping) {
     for (Operation *op : ops)
       b_.clone(*op, mapping);
+  }
+
+  /// Up to the first products, which a warpgroup starts in its turn.
+  void cloneStart(IRMapping &mapping) {
+    bool started = false;
+    for (Operation *op : round_.start) {
+      if (order_ && isa<DotOp>(op) && !std::exchange(started, true))
+        TakeTurnOp::create(b_, loop_.getLoc(), order_, mapping.lookupOrDefault(numberOf(round_)));
+      b_.clone(*op, mapping);
+    }
+  }
+
+  void passTurn(IRMapping &mapping) {
+    if (order_)
+      PassTurnOp::create(b_, loop_.getLoc(), order_, mapping.lookupOrDefault(numberOf(round_)));
   }
 
   /// What goes from round to round: what the loop carries, of second products what they will add to, and their factors.
@@ -291,6 +321,7 @@ private:
 
   scf::ForOp loop_;
   Round round_;
+  Value order_;
   OpBuilder b_;
 };
 
@@ -303,8 +334,42 @@ struct TileSkewDotsPass : impl::TileSkewDotsBase<TileSkewDotsPass> {
     func.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
       if (hasRound(func, loop))
-        if (std::optional<Round> round = RoundFinder(loop).find())
-          Skewer(loop, std::move(*round)).run();
+        if (std::optional<Round> round = RoundFinder(loop).find()) {
+          Value order = takesTurns(func, *round) ? makeOrder(func, loop) : Value();
+          Skewer(loop, std::move(*round), order).run();
+        }
+  }
+
+  /// Whether warpgroups start products in turns: where exponentials take as long as products (heads of 64 columns), so that the unit has
+  /// those of one while another's scores are worked on.
+  static bool takesTurns(FuncOp func, const Round &round) {
+    const TargetRates *rates = findTargetRates(absl::string_view(func.getTarget().data(), func.getTarget().size()));
+    if (!rates || func.getUnit() != Unit::Wgmma || func.getPingpong() > 1 || func.getWarps() == kWarpgroup || !numberOf(round))
+      return false;
+    int64_t special = 0, products = 0;
+    for (Operation *op : round.work)
+      for (Type type : op->getResultTypes())
+        if (auto tile = dyn_cast<RankedTensorType>(type);
+            tile && (isa<arith::DivFOp>(op) || isa_and_nonnull<math::MathDialect>(op->getDialect())) && !isa<math::FmaOp>(op))
+          special += tile.getNumElements();
+    auto count = [&](Operation *op) {
+      if (auto dot = dyn_cast<DotOp>(op))
+        products += dot.getResult().getType().getNumElements() * depthOf(dot);
+    };
+    llvm::for_each(round.start, count);
+    llvm::for_each(round.late, count);
+    return special * rates->matrix16 >= products * rates->special;
+  }
+
+  /// Points of a product's sum.
+  static int64_t depthOf(DotOp dot) {
+    auto ring = dyn_cast<RingType>(dot.getB().getType());
+    return ring ? pointsOf(ring.getShape(), dot.getK()) : pointsOf(cast<RankedTensorType>(dot.getB().getType()).getShape(), dot.getK());
+  }
+
+  static Value makeOrder(FuncOp func, scf::ForOp loop) {
+    OpBuilder b = OpBuilder::atBlockBegin(&func.getBlock());
+    return OrderOp::create(b, loop.getLoc(), OrderType::get(b.getContext(), func.getWarps() / kWarpgroup));
   }
 };
 
