@@ -25,8 +25,8 @@ struct Member {
 /// The text of `name`'s statements of a kernel, as a member of such a group.
 Member makeMember(llvm::StringRef name, llvm::ArrayRef<Statement> body, const Definition &def);
 
-/// Takes lets out of the group that only name what others of it read, an element once: those compute it themselves. `named` gets their
-/// names, `made` the statements that have been written anew.
+/// Removes from the group each let whose elements are read once each, by other members: these compute the value where they read it.
+/// `named` gets the names of such lets, `made` the rewritten statements.
 void inlineNamed(std::vector<Member> &members, TextWriter &text, std::deque<Statement> &made, llvm::StringSet<> &named);
 
 } // namespace kernelc::frontend

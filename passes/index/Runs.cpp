@@ -26,7 +26,7 @@ std::optional<Run> findRun(AffineExpr e, unsigned element, unsigned dims, unsign
   return Run{simplifyAffineExpr(begin.floorDiv(pitch), dims, symbols), pitch};
 }
 
-/// What `e` is a multiple of: with its factors that are numbers as they stand, of which knownDivisor keeps powers of two.
+/// A number that `e` is a multiple of. Unlike knownDivisor, which keeps powers of two, it keeps constant factors as they are.
 static int64_t stepOf(AffineExpr e, const SizeFacts &facts) {
   auto both = dyn_cast<AffineBinaryOpExpr>(e);
   if (both && e.getKind() == AffineExprKind::Add)
