@@ -59,7 +59,9 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
   const Vectors b{'b', n[4], n[5], n[6], sums + a.vectors()};
   if (!b.isValid() || rounds < 1)
     return std::nullopt;
-  std::string text = n[7] ? "// Back and forth over the columns: a register that was read last is read next.\n" : "";
+  std::string text = "// KC_ADD(s, i, j): sum s += row i * column j, all in registers; KC_ROUND(k): loads and adds of round k.\n";
+  if (n[7])
+    text += "// Back and forth over the columns: a register that was read last is read next.\n";
   text += "template <> __device__ __forceinline__ void " + name.str() +
           "(\n    float *d, const float *const *a, const float *const *b) {\n"
           "#if defined(KC_HOST) || defined(KC_LOOPS)\n  kc_multiply_loops" +

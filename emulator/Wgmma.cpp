@@ -90,7 +90,7 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   if (!known)
     t.accumulators.push_back(d);
   state_.watchStack = 1;
-  // Warps read for themselves: one lane of each speaks for its knowledge.
+  // The lanes of a warp know the same of what others have done, so that one of them checks what the warp reads.
   if (t.linear % 32 == 0) {
     Warpgroup &group = t.block->warpgroups[t.linear / 128];
     if (!group.agent) {

@@ -11,7 +11,7 @@ void Machine::wgmmaFence() {
   Thread &t = self();
   t.wgmmaFenceNeeded = false;
   t.registerWrites.fence();
-  state_.watchStack = 1; // from here on
+  state_.watchStack = 1; // hooks report accesses to the stack from here on
 }
 
 void Machine::checkRegistersA(Thread &t, const WgmmaOp &op) {

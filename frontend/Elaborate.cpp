@@ -327,6 +327,8 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
     d << "; comments start with '#', '//' is floor division";
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
+  else if (StringRef(diags.file(0).name).ends_with(".py"))
+    d << "; a kernel does not see variables of Python: make it a parameter, as in '" << e->text << ": const[f32]'";
   return nullptr;
 }
 

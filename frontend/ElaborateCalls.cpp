@@ -96,11 +96,16 @@ void Elaborator::reportUnknownFunction(const Expr *e) {
                                   "exp", "exp2",  "log",  "sqrt",  "rsqrt", "tanh",  "erf",   "sin",    "cos",    "pow",
                                   "abs", "floor", "ceil", "round", "fma",   "log1p", "expm1", "cbrt"};
   for (auto &f : fns)
-    known.push_back(f.getKey());
+    if (f.second->kind == Definition::Fn)
+      known.push_back(f.getKey());
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
-  if (definesKernel(diags.file(0).text, e->text)) {
-    d << "'" << e->text << "' is a kernel, and no kernel calls another; what several compute is a function, as in 'fn twice(x) { 2 * x }'";
+  auto kernel = fns.find(("def " + e->text).str()); // how Import.cpp keeps the kernels of imported files
+  if (kernel != fns.end() || definesKernel(diags.file(0).text, e->text)) {
+    d << "'" << e->text << "' is a kernel";
+    if (kernel != fns.end())
+      d << " of '" << diags.file(kernel->second->nameLoc.file).name << "'";
+    d << ", and no kernel calls another; what several compute is a function, as in 'fn twice(x) { 2 * x }'";
     return;
   }
   d << "unknown function '" << e->text << "'";

@@ -57,7 +57,7 @@ Node *Elaborator::elaborateMember(const Expr *e, const Scope *scope) {
   auto d = error(e->loc);
   d << "this tuple has no field '" << e->text << "'; ";
   if (known.empty())
-    d << "its fields have no names, which a reducer's or a parameter's type gives them, as in '(v: f32, i: i64)'";
+    d << "its fields have no names; a type gives them, as in 'let t: (v: f32, i: i64) = ..', of a let, a reducer or a parameter";
   else if (!near.empty())
     d << "did you mean '" << near << "'?";
   else

@@ -57,7 +57,7 @@ struct KernelEmitter::RecurrenceParts {
   std::vector<SmallVector<IndexVar *>> domains{}; ///< of each term
 };
 
-/// Those that stand in others first.
+/// Inner reductions come before those that contain them.
 static void orderTerms(SmallVectorImpl<Node *> &reduces) {
   SmallVector<Node *> order;
   std::function<void(Node *)> add = [&](Node *reduce) {

@@ -64,7 +64,10 @@ bool Importer::collect(const Ast &ast, Origin origin) {
       if (origin == Origin::Imported)
         imported[d.name] = d.nameLoc;
       break;
-    case Definition::Def: break; // those of imported files are not this program's
+    case Definition::Def: // those of imported files are not this program's: a name that nobody can write says what a call of one is
+      if (origin == Origin::Imported)
+        fns[("def " + d.name).str()] = &d;
+      break;
     }
     if (findElementType(absl::string_view(d.name.data(), d.name.size())))
       diags.error(d.nameLoc) << "'" << d.name << "' is a type and cannot be a name";

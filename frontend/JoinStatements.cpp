@@ -18,7 +18,7 @@ public:
       members_.push_back(makeMember(name, body, def_));
   }
 
-  /// The kernel's statements with the joint one; nothing after an error.
+  /// The kernel's statements, with the joint statement in place of the group's; nothing after an error.
   std::optional<std::vector<Statement>> run() {
     for (Member &m : members_)
       if (!findGeneral(m))
@@ -58,7 +58,7 @@ private:
     return it == members_.end() ? nullptr : &*it;
   }
   unsigned numberOf(const Member &m) const { return unsigned(llvm::find(turns_, &m) - turns_.begin()); }
-  /// Which of a step's turns is its: the last one comes first where steps go back.
+  /// The place of `m` among the members that a step computes in turn, reversed where steps go backwards.
   unsigned turnOf(const Member &m) const { return readsAhead_ ? unsigned(members_.size()) - 1 - numberOf(m) : numberOf(m); }
   StringRef ownName(const Member &m, unsigned p) const { return m.general->subscripts[m.dims[p]]->text; }
   StringRef jointName(unsigned p) const { return ownName(members_.front(), p); }
@@ -76,7 +76,7 @@ private:
     return m.general ? true : refuse(m.statements.front()->loc, "and '" + m.name + "' has no statement with an index in each subscript");
   }
 
-  /// By name where the indices are called alike, else by their place.
+  /// Pairs the member's dims with those of the joint tensor: by the names of their indices, or in order where the names differ.
   bool matchDims(Member &m) {
     if (m.general->subscripts.size() != rank())
       return refuse(m.general->loc, "and have to have equally many indices");
@@ -115,7 +115,7 @@ private:
     joint_ = text_.keep(name);
   }
 
-  /// How far each index goes: as an output's dim says, a range in the text, or the dim of an input that it goes along.
+  /// Finds the extent of each index: that of an output's dim, of a range in the text, or of an input's dim that the index subscripts.
   void findExtents() {
     extents_.assign(rank(), nullptr);
     for (unsigned p = 0; p < rank(); ++p) {
@@ -166,7 +166,7 @@ private:
     }
   }
 
-  /// Whether all that it reads of the group is a number of steps before along one index, the same for all, or of this very step.
+  /// Whether `m` reads the group only at one fixed distance along one index, the same for all members, or at the same step.
   bool readsInSteps(const Member &m) {
     bool ok = true;
     for (const Statement *s : m.statements)
@@ -224,13 +224,13 @@ private:
     return all && all->args.size() == 1 ? all->args[0] : all;
   }
 
-  /// What `m` is at an element, whichever of its statements says so.
+  /// The value of `m` at any element: a chain of selects over its statements.
   Expr *valueOf(const Member &m, llvm::function_ref<Expr *(const Expr *)> copy) {
     SmallVector<const Statement *> order;
     llvm::copy_if(m.statements, std::back_inserter(order), [&](const Statement *s) { return s != m.general; });
     Expr *value = copy(m.general->value);
     if (Expr *condition = conditionOf(m, *m.general, copy))
-      value = text_.select(condition, value, text_.number(0, m.general->loc)); // (where no other statement is, either)
+      value = text_.select(condition, value, text_.number(0, m.general->loc)); // 0 is never read: no statement defines such elements
     for (const Statement *s : llvm::reverse(order))
       if (Expr *condition = conditionOf(m, *s, copy))
         value = text_.select(condition, copy(s->value), value);
@@ -411,7 +411,7 @@ private:
         whole->args[along] = ofPhase(whole->args[along], turnOf(*of));
       return whole;
     };
-    auto onBracket = [&](const Expr *e, Expr *copy) { // what is reduced of the group is so in its own phase alone
+    auto onBracket = [&](const Expr *e, Expr *copy) { // a reduction that reads the group runs in the phase of its own member alone
       bool reads = false;
       visit(e, [&](const Expr *inner) { reads |= inner->kind == Expr::Access && findMember(inner->text); });
       if (reads)

@@ -25,12 +25,13 @@ public:
   TextWriter(std::deque<Expr> &exprs, std::deque<std::string> &texts) : exprs_(exprs), texts_(texts) {}
 
   using Names = llvm::StringMap<Expr *>;
-  /// What stands in the copy for an access whose parts have been copied, or null where the copy itself does; `names` as they stand there.
+  /// Called on each access, once its parts have been copied: gives what replaces `copy`, or null to keep it. `names`: the names that are
+  /// replaced at this place.
   using OnAccess = llvm::function_ref<Expr *(const Expr *access, Expr *copy, const Names &names)>;
   /// Changes the copy of a call with a bracket.
   using OnBracket = llvm::function_ref<void(const Expr *call, Expr *copy)>;
 
-  /// A copy of `e` with other expressions for names, as far as no bracket declares them anew.
+  /// A copy of `e` in which expressions replace names, except where a bracket declares the name anew.
   Expr *copy(const Expr *e, const Names &names, OnAccess onAccess, OnBracket onBracket);
 
   Expr *make(Expr::Kind kind, Loc loc);
@@ -40,7 +41,7 @@ public:
   Expr *compare(Expr *a, Tok op, Expr *b);
   Expr *select(Expr *condition, Expr *a, Expr *b);
   Expr *call(llvm::StringRef function, Expr *argument);
-  /// a + v, without an addition of nothing.
+  /// a + v; `a` itself where v is 0.
   Expr *plus(Expr *a, int64_t v);
   llvm::StringRef keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 

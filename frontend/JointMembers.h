@@ -41,8 +41,8 @@ struct JointPlace {
 };
 JointPlace placeJoint(llvm::ArrayRef<Statement> body, llvm::function_ref<bool(const Statement &)> isMember);
 
-/// Takes lets out of the group that only name what others of it read, an element once: those compute it themselves. `named` gets their
-/// names, `made` the statements that have been written anew.
+/// Removes from the group each let whose elements are read once each, by other members: these compute the value where they read it.
+/// `named` gets the names of such lets, `made` the rewritten statements.
 void inlineNamed(std::vector<Member> &members, TextWriter &text, std::deque<Statement> &made, llvm::StringSet<> &named);
 
 } // namespace kernelc::frontend

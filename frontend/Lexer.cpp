@@ -120,10 +120,11 @@ private:
   void scanNumber() {
     size_t end = pos;
     bool isFloat = false;
-    if (text[pos] == '0' && (at(pos + 1) == 'x' || at(pos + 1) == 'b' || at(pos + 1) == 'o')) {
+    bool hasBase = text[pos] == '0' && (at(pos + 1) == 'x' || at(pos + 1) == 'b' || at(pos + 1) == 'o');
+    if (hasBase) {
       end = pos + 2;
     } else {
-      while (llvm::isDigit(at(end)))
+      while (llvm::isDigit(at(end)) || (at(end) == '_' && llvm::isDigit(at(end + 1)))) // 1_000.0 is one mistake
         ++end;
       if (at(end) == '.' && at(end + 1) != '.') { // 0..n is no number and a dot
         isFloat = true;
@@ -137,10 +138,16 @@ private:
         end = exponent;
       }
     }
-    while (isNameChar(at(end)))
+    while (isNameChar(at(end)) || (hasBase && !isFloat && at(end) == '.' && llvm::isHexDigit(at(end + 1)))) {
+      isFloat |= at(end) == '.';
       ++end;
+    }
     StringRef word = text.slice(pos, end);
     uint64_t i;
+    if (hasBase && isFloat) {
+      error() << "'" << word.substr(0, 40) << "' is not a number: those with a base are whole; write it in decimal, as in '31.5'";
+      return add(Tok::Float, word.size());
+    }
     if (isFloat ? !parseFloat(word) : word.getAsInteger(0, i) || (word.size() > 1 && word[0] == '0' && llvm::isDigit(word[1])))
       reportNumber(word, isFloat);
     add(isFloat ? Tok::Float : Tok::Integer, word.size());
@@ -149,6 +156,8 @@ private:
   void reportNumber(StringRef word, bool isFloat) {
     auto d = error();
     d << "'" << word.substr(0, 40) << "' is not a number" << (isFloat ? "" : " of 64 bits");
+    if (isFloat && (word.ends_with("e") || word.ends_with("E")))
+      d << "; an exponent has digits, as in '" << word.substr(0, 40) << "0'";
     StringRef plain = word.rtrim("fFlLuU"); // the suffixes of C
     uint64_t i;
     if (plain.size() < word.size() && (isFloat ? parseFloat(plain).has_value() : !plain.getAsInteger(10, i)))

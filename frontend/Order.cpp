@@ -151,7 +151,7 @@ private:
     return false;
   }
 
-  /// A number for where data says that a read lies along dim `d`; its order has to follow from the other dims.
+  /// A variable for the place along dim `d` of a read whose subscript comes from data; the order has to follow from the other dims.
   AffineExpr placeOfData(Node *read, unsigned d, Prover &known) {
     IndexVar &place = kernel_.indices.emplace_back();
     place.id = kernel_.indices.size() - 1;
@@ -176,7 +176,7 @@ private:
     Read read{n, r.known, {}, {}};
     read.at.resize(core_.vars.size());
     for (auto [d, sub] : llvm::enumerate(n->ops)) {
-      if (!sub->affine) { // some place of the dim: what is known of it is that it is inside
+      if (!sub->affine) { // anywhere in the dim
         AffineExpr place = placeOfData(n, d, read.known);
         if (std::optional<size_t> v = left_[d])
           read.at[*v] = simplify(place - core_.subscripts[d]->affine + dimOf(core_.vars[*v]));

@@ -135,6 +135,10 @@ Expr *Parser::parsePrimary() {
       diags.error(t.loc) << "'...' stands for no dims here; each dim has a subscript, as in 'x[b, i, j]'";
       return nullptr;
     }
+    if (at(Tok::KwIf) && !tooDeep) {
+      diags.error(t.loc) << "a choice begins with its value, as in 'a if c else b'; of several, 'a if c else b if d else e'";
+      return nullptr;
+    }
     fail("an expression");
     return nullptr;
   }

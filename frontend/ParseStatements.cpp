@@ -357,6 +357,10 @@ bool Parser::parsePolicy(Statement &s) {
 }
 
 bool Parser::parseTarget(Statement &s) {
+  if (at(Tok::LParen) && s.kind == Statement::Let && !tooDeep) { // let (a, b) = ..
+    diags.error(peek().loc) << "a tuple has one name, and its fields have theirs, as in 'let t: (a: f32, b: f32) = (x, y)' and 't.a'";
+    return false;
+  }
   if (!parseName(s.target, s.targetLoc, "the name to define"))
     return false;
   if (accept(Tok::Dot)) {

@@ -3,6 +3,7 @@
 #include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -251,6 +252,24 @@ bool Sema::checkWhere(ArrayRef<BracketItem> where, Scope *scope, CoreStatement &
   return true;
 }
 
+/// The subscripts as they are written, and new indices for the dims that none stands for.
+static std::string allSubscripts(const Diagnostics &diags, const Statement &s, size_t dims) {
+  if (s.subscripts.empty() || s.subscripts.size() > dims)
+    return exampleIndices(dims);
+  StringRef text = diags.file(s.targetLoc.file).text;
+  uint32_t begin = s.subscripts.front()->begin, end = s.subscripts.back()->end;
+  std::string all = text.slice(begin, end).str();
+  SmallVector<StringRef> words;
+  llvm::SplitString(text.slice(begin, s.value ? s.value->end : end), words, " \t\n,;:()[]{}+-*/%<>=!&|^~?.");
+  size_t missing = dims - s.subscripts.size();
+  for (StringRef name : {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w"})
+    if (missing > 0 && !llvm::is_contained(words, name)) {
+      all += (", " + name).str();
+      --missing;
+    }
+  return all;
+}
+
 bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
     if (!t->poisoned) {
@@ -269,7 +288,7 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
     bool isCall = !s.hasSubscripts && s.value->kind == Expr::Call && !hintForFunction(s.value->text).empty();
     if (!isCall || elab.elaborate(s.value, elab.openStatement())) // what is wrong with y = matmul(a, b) is matmul
       diags.error(s.targetLoc) << "'" << s.target << "' has " << describeRank(t->dims.size(), s.subscripts.size()) << "; write '"
-                               << s.target << "[" << exampleIndices(t->dims.size()) << "]'";
+                               << s.target << "[" << allSubscripts(diags, s, t->dims.size()) << "]'";
     return false;
   }
   if (!s.mode.empty() && s.mode != "unique") {
@@ -305,6 +324,35 @@ void Sema::reportUnknownTarget(const Statement &s) {
   elab.tensors[s.target] = &unknown;
 }
 
+/// What an assignment form is called that `name` stands for; empty where the reduction is a call only.
+static StringRef formMeant(StringRef name) {
+  if (StringRef reduction = reductionMeant(name); !reduction.empty())
+    name = reduction;
+  return llvm::StringSwitch<StringRef>(name)
+      .Case("sum", "+=")
+      .Case("prod", "*=")
+      .Case("min", "min=")
+      .Case("max", "max=")
+      .Cases({"all"}, "and=")
+      .Cases({"any"}, "or=")
+      .Default("");
+}
+
+static void reportUnknownForm(Diagnostics &diags, const Statement &s) {
+  auto d = diags.error(s.opLoc);
+  d << "'" << s.op << "=' is not an assignment form; ";
+  StringRef reduction = reductionMeant(s.op).empty() ? s.op : reductionMeant(s.op);
+  if (StringRef form = formMeant(s.op); !form.empty())
+    d << "write '" << form << "'";
+  else if (reductionNamed(reduction) || reduction == "mean") {
+    StringRef text = diags.file(s.targetLoc.file).text;
+    StringRef subs = s.subscripts.empty() ? "" : text.slice(s.subscripts.front()->begin, s.subscripts.back()->end);
+    d << "write the reduction behind '=', as in '" << s.target << (s.hasSubscripts ? "[" + subs + "]" : "") << " = " << reduction
+      << "[k](..)'";
+  } else
+    d << "there are = += *= min= max= and= or= xor= and those of reducers";
+}
+
 bool Sema::checkAssignOperator(const Statement &s, CoreStatement &core, const ReducerForm *&form) {
   using C = te::Combiner;
   core.reduceAssign = llvm::StringSwitch<std::optional<C>>(s.op)
@@ -320,7 +368,7 @@ bool Sema::checkAssignOperator(const Statement &s, CoreStatement &core, const Re
   if (core.reduceAssign || s.op == "=")
     return true;
   if (!elab.isReducer(s.op)) {
-    diags.error(s.opLoc) << "'" << s.op << "=' is not an assignment form; there are = += *= min= max= and= or= xor= and those of reducers";
+    reportUnknownForm(diags, s);
     return false;
   }
   if (!(form = elab.findReducer(s.op)))

@@ -210,6 +210,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuBarriers());
   // Nothing looks at single parts of epilogues and prologues any more.
   pm.addNestedPass<cu::KernelOp>(createCuRoll());
+  // Variables of parts are arrays now, which may be copies of each other.
+  pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
   pm.addPass(createCSEPass());
   // Loops that are left for digits nobody tells apart.
   pm.addNestedPass<cu::KernelOp>(createCuFlatten());

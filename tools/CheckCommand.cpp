@@ -219,7 +219,8 @@ int checkCommand(const std::vector<std::string> &args) {
   if ((each || nonfinite) && call.device == "auto")
     call.device = "cpu"; // where the passes' results run, and single statements
   if ((each || nonfinite) && call.device != "cpu")
-    return options.usageError(each ? "--verify-each runs on the CPU" : "--find-nonfinite runs on the CPU");
+    return options.usageError(
+        absl::StrCat(each ? "--verify-each" : "--find-nonfinite", " runs on the CPU; leave --device ", call.device, " out"));
   if (mutants && call.device == "auto")
     call.device = "emulator"; // where mutants run; no other device can tell
   if (mutants && call.device != "emulator")

@@ -295,7 +295,7 @@ absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Ke
   return cubin->bytes;
 }
 
-/// One run of the command: what a file's kernels come to, one after the other, and together.
+/// One run of the command: compiles a file's kernels one after the other, and gathers what all of them share.
 class Compilation {
 public:
   Compilation(const Settings &s, std::vector<std::string> &remarks, Timer &timer) : s_(s), remarks_(remarks), timer_(timer) {}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/Source.h"
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "tools/Failure.h"
 #include "tools/Files.h"
@@ -62,8 +64,13 @@ absl::StatusOr<Source> readSource(const std::string &path, const SourceOptions &
   if (absl::Status s = addConstants(source.options.constants, options.sets); !s.ok())
     return s;
   absl::StatusOr<std::string> text = readInput(path);
-  if (!text.ok())
+  if (!text.ok()) {
+    size_t colon = path.rfind(':'); // FILE:KERNEL, as test runners write it
+    if (colon != std::string::npos && colon + 1 < path.size() && ::access(path.substr(0, colon).c_str(), R_OK) == 0)
+      return absl::Status(text.status().code(), absl::StrCat(text.status().message(), "; a kernel of a file is named by an option, as in '",
+                                                             path.substr(0, colon), " --kernel ", path.substr(colon + 1), "'"));
     return text.status();
+  }
   if (text->find('\0') != std::string::npos)
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is no text: it has zero bytes; a kernel's text is a FILE.kc"));
   source.text = *std::move(text);

@@ -64,8 +64,10 @@ template <typename Handle> void destroy(Handle *handle) {
 /// NamedSize of kc_named; with `Named` Constants::value_type of either struct.
 template <typename Named = NamedSize, typename T> absl::StatusOr<std::vector<Named>> namedOf(const T *named, size_t count) {
   std::vector<Named> out;
+  if (count > 0 && !named)
+    return absl::InvalidArgumentError(absl::StrCat("the array of ", count, " named values is null"));
   for (size_t i = 0; i < count; ++i) {
-    if (!named || !named[i].name)
+    if (!named[i].name)
       return missing("a size's name");
     out.push_back({named[i].name, named[i].value});
   }

@@ -99,8 +99,8 @@ public:
     add(std::move(sizes));
   }
 
-  /// Of each size that is summed in rounds so many that a ring's slots are filled again, then none, and few of all others: what frees a
-  /// slot and waits for it is asked for then alone, and so is what a tile without a round is left with.
+  /// For each size that is summed in rounds: first so large that the slots of a ring are filled a second time, then 0; all other sizes are
+  /// small. Only then do the kernels need what frees slots and waits for them, and what a tile without rounds leaves.
   void pickDeep(const TileWidths &widths) {
     constexpr int64_t kFewOfOthers = 8, kMost = 40000;
     floats_ = Floats::Mixed;

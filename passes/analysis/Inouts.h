@@ -17,9 +17,9 @@ bool readsApart(ReadOp read, mlir::Operation *reader, mlir::Operation *writer);
 /// Whether `later` needs what `op` computes, at one remove or several.
 bool dependsOn(mlir::Operation *later, mlir::Operation *op);
 
-/// Whether reader's block has read all that `read` reads when it writes, where reader and writer share a launch: the reader is a
-/// reduction that the writer waits for, and what a block reads no other one writes. `grid`: the indices of the launch that are cut
-/// over blocks; `readerDims`, `writerDims`: for each dim of a statement the index of the launch that it is.
+/// Of a reader and a writer in one launch: whether each block has done all of `read` before it writes. It has where the reader is a
+/// reduction that the writer waits for, and where no block writes what another one reads. `grid`: the indices of the launch that are
+/// split over blocks; `readerDims`, `writerDims`: for each dim of the statement, its index of the launch.
 bool isReadBeforeWritten(llvm::ArrayRef<int64_t> grid, llvm::ArrayRef<int64_t> readerDims, llvm::ArrayRef<int64_t> writerDims, ReadOp read,
                          mlir::Operation *reader, mlir::Operation *writer);
 

@@ -376,6 +376,8 @@ void explainCopy(memref::AllocaOp array) {
                         : "";
     if (why.empty())
       continue;
+    if (auto said = dyn_cast_or_null<cu::CommentOp>(array->getPrevNode()); said && said.getText() == why) // by an earlier run
+      return;
     OpBuilder b(array);
     cu::CommentOp::create(b, cu::unnamed(array.getLoc()), why);
     return;

@@ -21,8 +21,8 @@ struct Run {
 std::optional<Run> findRun(mlir::AffineExpr e, unsigned element, unsigned dims, unsigned symbols, int64_t elementBytes,
                            const SizeFacts &facts);
 
-/// Whether all runs of `span` elements that begin at `begin` inside of a dim of `extent` elements end inside of it: a map with a dim for
-/// runs has none that the dim cuts off, and what a condition leaves of such a one would be left out.
+/// Whether each run of `span` elements that begins inside of a dim of `extent` elements, at `begin`, also ends inside of it. A tensor map
+/// with a dim for runs cannot have a run that the tensor's end cuts off: it would lose the elements that are inside.
 bool areRunsWhole(mlir::AffineExpr begin, mlir::AffineExpr span, mlir::AffineExpr extent, const SizeFacts &facts);
 
 /// `e` with numbers for the sizes that the facts pin down.

@@ -228,7 +228,7 @@ private:
 
   /// The points that count of `element`, in one state for the tile where the block has one.
   Value termsOf(unsigned k, Value element, BodyToTiles &body, Value condition) {
-    // What chooses for all points alike chooses between what they come to.
+    // A select whose condition is the same for all reduced points selects between the two reductions.
     auto select = element.getDefiningOp<arith::SelectOp>();
     if (select && oneState_ && findSupport(select.getCondition(), op_.getNumDims()).find_next(op_.getNumParallel() - 1) < 0) {
       Value choice = body.evaluate(select.getCondition());

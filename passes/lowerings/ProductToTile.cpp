@@ -112,7 +112,7 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
       llvm::sort(indices);
     return indices;
   };
-  // What is made of another product's results goes on in registers: as rows, whatever the order of the statement's own dims is.
+  // An operand that is computed from another product's results stays in registers, as rows, whatever the order of the statement's dims.
   auto isMadeHere = [&](Value factor) {
     return llvm::any_of(findReads(factor), [&](ReadOp read) {
       return llvm::any_of(l_.ops, [&](int64_t n) { return ops_[n] == read.getTensor().getDefiningOp(); });

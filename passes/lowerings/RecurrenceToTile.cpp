@@ -11,7 +11,8 @@ namespace kernelc {
 
 using namespace te;
 
-/// Whether a range asks anything of the points alone, as where statements take steps in turns: one of them reduces in each.
+/// Whether a condition of the range involves the points alone, without reduced indices. Statements that take steps in turns have such
+/// conditions: in each step only one of them reduces.
 static bool asksPoints(RecurrenceOp op, unsigned k) {
   SmallVector<unsigned> reduced = op.getReducedDims(k);
   return llvm::any_of(op.getRange(k).getConstraints(), [&](AffineExpr e) {
@@ -19,7 +20,7 @@ static bool asksPoints(RecurrenceOp op, unsigned k) {
   });
 }
 
-/// What the first `count` reductions have come to, where a region has it: as arguments behind the dims.
+/// The results of the first `count` reductions, which a region has as arguments behind the dims.
 static void bindReduced(BodyToTiles &body, RecurrenceOp op, Block &block, unsigned count, const llvm::DenseMap<Value, Value> &results) {
   for (unsigned k = 0; k < count; ++k)
     body.bind(block.getArgument(op.getNumDims() + k), results.lookup(op.getBlock().getArgument(op.getNumDims() + k)));

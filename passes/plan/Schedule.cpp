@@ -235,9 +235,11 @@ FailureOr<KernelSchedule> getKernelSchedule(KernelOp kernel, StringRef target) {
         if (applies)
           schedule.parts = number.getInt();
       } else {
+        StringRef result =
+            kernel.getOutNames().empty() ? "NAME" : cast<StringAttr>(kernel.getOutNames()[0]).getValue(); // most launches' name
         return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), "", {key}, /*isName=*/true))
-               << "schedule: a record without a launch has copies, merge and parts, not '" << key
-               << "'; of a launch it is said in 'launch NAME { .. }', or beside '\"launch\": \"NAME\"' in a file";
+               << "schedule: a record without a launch has copies, merge and parts, not '" << key << "'; of a launch it is said in 'launch "
+               << result << " { .. }', or beside '\"launch\": \"" << result << "\"' in a file";
       }
     }
   }

@@ -196,7 +196,8 @@ private:
     }
   }
 
-  /// An f32 that does not become infinite in `type`: what is beyond its largest number is the low part's, infinity too.
+  /// Clamps an f32 to the finite numbers of `type`, so that the high part is never infinite; the low part holds the rest, which may be
+  /// infinite.
   static Value saturated(Value v, Type type, OpBuilder &b, Location loc) {
     llvm::APFloat largest = llvm::APFloat::getLargest(cast<FloatType>(type).getFloatSemantics());
     float most = float(largest.convertToDouble());

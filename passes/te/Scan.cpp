@@ -178,7 +178,7 @@ ReduceOp reduceBeside(ReduceOp r, const Tied &t) {
   return first;
 }
 
-/// k' <= j in place of k <= j + offset: k moves, and the scan goes over as many points as leave no term out. Those are the points of j,
+/// Rewrites k <= j + offset as k' <= j by a shift of k. The scan goes over enough points that no term is left out: as many as j has,
 /// or more (`k <= j + 1`); then a statement behind it reads the part that was asked for. Nothing where nobody knows which are more.
 class EndMover {
 public:

@@ -242,7 +242,7 @@ private:
 
 class CountSearch {
 public:
-  /// `likely`: facts of sizes that need not hold, of the call that the plan is made for.
+  /// `likely`: sizes of the call that the plan is made for; other calls may have others.
   CountSearch(const SizeFacts &facts, const SizeFacts &likely, const SortingCosts &costs) : facts_(facts), likely_(likely), costs_(costs) {}
 
   struct Site {

@@ -164,7 +164,7 @@ private:
   Value constant(int64_t v, Location loc) { return arith::ConstantIndexOp::create(b_, loc, v); }
   Location named(StringRef name, Location loc) { return NameLoc::get(b_.getStringAttr(name), cu::unnamed(loc)); }
 
-  /// What an operand is called: by itself, or before it was cast and masked.
+  /// The name of an operand, or of the value that it was before it was cast or masked.
   static StringRef nameOf(Value operand) {
     for (Operation *op = operand.getDefiningOp(); op; op = op->getOperand(isa<arith::SelectOp>(op) ? 1 : 0).getDefiningOp()) {
       if (StringRef name = cu::findName(op->getLoc()); !name.empty())

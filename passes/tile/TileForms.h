@@ -20,7 +20,7 @@ public:
   mlir::AffineExpr excessOf(mlir::arith::CmpIOp condition);
   mlir::AffineExpr placeOf(unsigned dim);
   mlir::AffineExpr simplify(mlir::AffineExpr form);
-  /// Values that are no forms of others: their dims.
+  /// The values that are not affine in other values, each with the dim that stands for it in forms.
   const llvm::MapVector<mlir::Value, unsigned> &others() const { return others_; }
 
 private:

@@ -47,7 +47,6 @@ TEST_P(MutantTrial, MissesNothing) {
 
 const Case kCases[] = {
     {"softmax_rows", "softmax.kc"},
-    {"row_logsumexp", "logsumexp.kc"},
     {"layer_norm", "layernorm.kc"},
     {"transpose", "transpose.kc"},
     // A mask that leaves out tiles: rounds too many multiply zeros, and after a tile of a block of two the next one always follows. Copies
@@ -55,8 +54,6 @@ const Case kCases[] = {
     {"block_sparse", "block_sparse.kc", 53, "sm_80"},
     // The mask keeps columns inside, and nothing asks for them again.
     {"gather_rows", "def gather_rows(x: f32[M, N], idx: i32[R]) -> (y: f32[R, N]) { y[r, j] = x.pad(0)[idx[r], j] }", 0},
-    // An update in place may not add nothing to -0. The steps of a search ask for point and place.
-    {"index_add", "index_add.kc", 31, "sm_80"},
     {"gather_edge",
      "def gather_edge(x: f16[M], idx: i64[R, S]) -> (y: f16[R, S]) {\n  require M >= 1\n  y[r, s] = x.edge()[idx[r, s] + 1]\n}"},
     {"gather_sum", "def gather_sum(x: f32[M, N], idx: i32[R, K]) -> (y: f32[R, N]) { y[r, j] = sum[k](x.pad(0)[idx[r, k], j]) }"},
