@@ -104,16 +104,28 @@ public:
   }
 
 private:
+  double pointsAlong(AffineExpr e) {
+    for (unsigned s = 0; s < known_.size(); ++s)
+      assumed_ |= !known_[s] && e.isFunctionOfSymbol(s);
+    auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
+    return c ? double(std::max<int64_t>(1, c.getValue())) : double(kUnknown);
+  }
   double pointsOf(const llvm::BitVector &dims) {
     double points = 1;
-    for (unsigned d : dims.set_bits()) {
-      AffineExpr e = reduce_.getExtents().getResult(d);
-      for (unsigned s = 0; s < known_.size(); ++s)
-        assumed_ |= !known_[s] && e.isFunctionOfSymbol(s);
-      auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
-      points *= c ? double(std::max<int64_t>(1, c.getValue())) : double(kUnknown);
-    }
+    for (unsigned d : dims.set_bits())
+      points *= pointsAlong(reduce_.getExtents().getResult(d));
     return points;
+  }
+  /// How many elements the tensors have that a factor reads.
+  double elementsOf(unsigned factor) {
+    double all = 0;
+    for (ReadOp read : findReads(factors_[factor])) {
+      double elements = 1;
+      for (AffineExpr e : getTensorShape(read.getTensor()).getResults())
+        elements *= pointsAlong(e);
+      all += elements;
+    }
+    return all;
   }
 
   /// The indices of `dims` that the result has, or a factor outside of the set.
@@ -135,8 +147,11 @@ private:
     // Raw, and with the indices summed that a factor alone has.
     auto variants = [&](unsigned set) {
       SmallVector<std::tuple<llvm::BitVector, double, bool>> v{{steps_[set].result, steps_[set].cost, false}};
+      // Sums over windows of what a factor reads are no step where there are more of them than of what they read: windows overlap, and
+      // what follows would read each element of them once, where a convolution's tile reads its box.
       if (llvm::isPowerOf2_32(set))
-        if (llvm::BitVector kept = keptOf(set, steps_[set].result); kept != steps_[set].result)
+        if (llvm::BitVector kept = keptOf(set, steps_[set].result);
+            kept != steps_[set].result && pointsOf(kept) <= elementsOf(llvm::Log2_32(set)))
           v.push_back({kept, pointsOf(steps_[set].result) + storedCost(kept), true});
       return v;
     };

@@ -79,8 +79,8 @@ AffineMap extentsOf(ReduceOp reduce, ArrayRef<unsigned> dims) {
   return AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, reduce.getContext());
 }
 
-/// The sum of `v`, a value of outer's body, over all that `outer` sums, read at the point of `mapping`; `b` stands in the body that asks, of
-/// `reader`.
+/// The sum of `v`, a value of outer's body, over all that `outer` sums, read at the point of `mapping`; `b` stands in the body that asks,
+/// of `reader`.
 Value sumOf(OpBuilder &b, ComputeOp reader, ReduceOp outer, Value v, const IRMapping &mapping) {
   llvm::BitVector support = findSupport(v, outer.getNumDims());
   SmallVector<unsigned> dims;
@@ -121,7 +121,8 @@ std::optional<NestedSum> findNestedSum(ReduceOp outer) {
     if (!inner || !isPlainSum(inner) || !inner.getResult().hasOneUse() || !findPath(nested))
       continue;
     std::optional<SmallVector<unsigned>> point = findPoint(outer, read);
-    bool sumsAll = point && llvm::all_of(llvm::seq(outer.getNumParallel(), outer.getNumDims()), [&](unsigned d) { return llvm::is_contained(*point, d); });
+    bool sumsAll = point && llvm::all_of(llvm::seq(outer.getNumParallel(), outer.getNumDims()),
+                                         [&](unsigned d) { return llvm::is_contained(*point, d); });
     if (sumsAll && outer.getNumDims() > outer.getNumParallel())
       return nested;
   }
@@ -161,7 +162,8 @@ ReduceOp writeJointSum(const NestedSum &nested) {
     scales.map(outer.getBlock().getArgument(d), block.getArgument(d));
   if (nested.isScaled)
     for (OpOperand *use : nested.path)
-      term = arith::MulFOp::create(b, joint.getLoc(), term, cloneValue(b, outer, use->getOwner()->getOperand(1 - use->getOperandNumber()), scales));
+      term = arith::MulFOp::create(b, joint.getLoc(), term,
+                                   cloneValue(b, outer, use->getOwner()->getOperand(1 - use->getOperandNumber()), scales));
   YieldOp::create(b, joint.getLoc(), term, Value());
   return joint;
 }

@@ -46,7 +46,8 @@ def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
 
     That takes I J K + I K L multiply-adds instead of I J K L. The pass compares all orders of up to 8
     factors (dynamic programming over their subsets), also those in which a single factor is summed over
-    an index of its own. An order costs its multiply-adds, 16 for each element of a partial sum (it is
+    an index of its own, unless that makes more sums than its tensors have elements (windows overlap, and a
+    convolution's tile reads its box once). An order costs its multiply-adds, 16 for each element of a partial sum (it is
     written and read), and 2^22 for each additional launch. The best order is taken if it costs at most
     half of the multiply-adds of the sum as written, of which a matrix unit does 16 in the time of one.
     A size counts as its bound, or as 1024 without one; where no order is best for all sizes that is a

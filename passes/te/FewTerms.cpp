@@ -62,10 +62,10 @@ void writeOut(ReduceOp reduce, ArrayRef<SmallVector<int64_t>> terms) {
   OpBuilder b(reduce);
   unsigned parallel = reduce.getNumParallel();
   AffineMap extents = reduce.getExtents();
-  auto compute =
-      ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(), ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
-                        AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
-                        IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
+  auto compute = ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(),
+                                   ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
+                                   AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
+                                   IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
   Block &block = compute.getBody().emplaceBlock();
   for (unsigned d = 0; d < parallel; ++d)
     block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc());
