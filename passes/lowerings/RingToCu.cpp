@@ -356,7 +356,7 @@ static int64_t vectorOf(const Layout &layout, const SlotLayout &slot, int64_t by
 void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
-  SlotAddress address(c, ring, loc);
+  SlotAddress address(c, ring, loc, /*oncePerRow=*/true);
   Layout layout = tile::getLayout(op.getValue());
   Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
   Value target = c.rings.lookup(op.getRing());
@@ -421,7 +421,7 @@ static void spreadSlot(ThreadCode &c, tile::RingLoadOp op, SlotAddress &address,
 void lowerRingLoad(ThreadCode &c, tile::RingLoadOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
-  SlotAddress address(c, ring, loc);
+  SlotAddress address(c, ring, loc, /*oncePerRow=*/true);
   Layout layout = tile::getLayout(op.getResult());
   Value start = address.slotStart(c.scalars.lookup(op.getNumber()));
   Value source = c.rings.lookup(op.getRing());

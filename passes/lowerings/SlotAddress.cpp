@@ -85,7 +85,7 @@ Value SlotAddress::offset(Value row, Value column) {
     return c_.add(o, within, loc_);
   Value whole = findQuotient(c_, within, layout_.chunk, c_.named("chunk", loc_));
   Value chunk = whole ? whole : arith::DivSIOp::create(b, c_.named("chunk", loc_), within, c_.index(layout_.chunk, loc_));
-  Value key = dropMultiples(c_, row, layout_.chunks << layout_.rowShift, loc_);
+  Value key = oncePerRow_ ? row : dropMultiples(c_, row, layout_.chunks << layout_.rowShift, loc_);
   if (!key)
     key = c_.index(0, loc_);
   if (layout_.rowShift)

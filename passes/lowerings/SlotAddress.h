@@ -9,7 +9,10 @@ namespace kernelc {
 
 class SlotAddress {
 public:
-  SlotAddress(ThreadCode &c, tile::RingType ring, mlir::Location loc) : c_(c), layout_(layoutOf(ring)), ring_(ring), loc_(loc) {}
+  /// `oncePerRow`: each of the thread's rows is asked for once, outside of rounds. Its swizzle comes from the whole row then, a value that
+  /// the place has, too; that of rows in rounds from what is the same in each of them.
+  SlotAddress(ThreadCode &c, tile::RingType ring, mlir::Location loc, bool oncePerRow = false)
+      : c_(c), layout_(layoutOf(ring)), ring_(ring), loc_(loc), oncePerRow_(oncePerRow) {}
 
   static tile::SlotLayout layoutOf(tile::RingType ring);
   const tile::SlotLayout &layout() const { return layout_; }
@@ -29,6 +32,7 @@ private:
   tile::SlotLayout layout_;
   tile::RingType ring_;
   mlir::Location loc_;
+  bool oncePerRow_;
 };
 
 } // namespace kernelc

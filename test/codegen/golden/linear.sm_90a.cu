@@ -226,8 +226,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const bool group_leader = tid % 128 == 0;
     const int barrier = warpgroup + 2;
     const int warp = tid / 32;
-    const int row_start = (warp % 4 * 16 + warp / 4 * 64 + lane % 16) * 64;
-    const int swizzle = lane % 16 % 8;
+    const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
+    const int row_start = row * 64;
+    const int swizzle = row % 8;
     const int own_row = warpgroup * 64;
     int filled = 0;
     for (int tile = block; tile < tiles; tile += blocks) {
