@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/tile/Tile.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -335,9 +336,18 @@ struct TileSkewDotsPass : impl::TileSkewDotsBase<TileSkewDotsPass> {
     for (scf::ForOp loop : loops)
       if (hasRound(func, loop))
         if (std::optional<Round> round = RoundFinder(loop).find()) {
-          Value order = takesTurns(func, *round) ? makeOrder(func, loop) : Value();
+          Value order = variesByTile(loop) && takesTurns(func, *round) ? makeOrder(func, loop) : Value();
           Skewer(loop, std::move(*round), order).run();
         }
+  }
+
+  /// Whether the rounds of a tile depend on where it lies, as those of causal rows and of windows do. Where all tiles have as many,
+  /// warpgroups are half a round apart by themselves, and turns only hold them up.
+  static bool variesByTile(scf::ForOp loop) {
+    llvm::SetVector<Operation *> slice;
+    for (Value bound : {loop.getLowerBound(), loop.getUpperBound()})
+      (void)getBackwardSlice(bound, &slice);
+    return llvm::any_of(slice, llvm::IsaPred<ProgramIdOp>);
   }
 
   /// Whether warpgroups start products in turns: where exponentials take as long as products (heads of 64 columns), so that the unit has
