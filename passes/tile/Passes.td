@@ -190,7 +190,8 @@ def TileSkewDots : Pass<"tile-skew-dots", "::kernelc::tile::FuncOp"> {
     of before the last of the second products.
 
     Where exponentials of a round take as long as its products by the target's rates (heads of 64 columns), warpgroups start the products
-    of their rounds in turns (`tile.take_turn`), so that the unit has those of one while another's scores are worked on.
+    of their rounds in turns (`tile.take_turn`) if tiles differ in rounds, so that the unit has those of one while another's scores are
+    worked on.
 
     *Runs after `tile-specialize-warps`, because* warps that fill slots walk the rounds as they were;
     *before `tile-layouts`*, which gives what is carried the layout of the accumulators.
