@@ -143,7 +143,7 @@ def dice_loss(t, x, y):
 
 
 def nearest8(t, x, y):
-    s = (y.float() ** 2).sum(1) - 2 * (x @ y.T).float()
+    s = (y.float() ** 2).sum(1) - 2 * (x.float() @ y.float().T)  # (scores of 16 bits are off by more than what is left of them)
     return s.argmin(1), s.amin(1) + (x.float() ** 2).sum(1)
 
 
