@@ -29,7 +29,7 @@ from oracle.run import Disagreement, Tally, check  # noqa: E402
 from oracle.table import NONE, ROWS  # noqa: E402
 from oracle.element_types import KcError  # noqa: E402
 
-CPU_PROGRAMS, EMULATED_PROGRAMS, LARGE_PROGRAMS = 90, 4, 7  # of each kind
+CPU_PROGRAMS, EMULATED_PROGRAMS, LARGE_PROGRAMS = 40, 4, 7  # of each kind
 WEIGHTS = {"inouts": 2, "arguments": 2, "reduced": 2}  # times as many
 TARGETS = ("sm_80", "sm_90a")
 
