@@ -100,10 +100,11 @@ void LaunchEmitter::storeLast() {
   }
   // An element that is read for another value than the one that is written there, or by another thread: a shuffle that brings the
   // value there orders no memory.
+  bool exchanges = !body.getOps<tile::ReduceOp>().empty();
   bool meet = llvm::any_of(stores, [&](tile::StoreOp store) {
     return llvm::any_of(loads, [&](tile::LoadOp load) {
-      bool isSamePlace = load.getMap() == store.getMap() && llvm::equal(load.getOffsets(), store.getOffsets());
-      return load.getBase() == store.getBase() && !(isSamePlace && dependsOnLoad(store.getValue(), load));
+      bool isOwn = !exchanges || (load.getMap() == store.getMap() && llvm::equal(load.getOffsets(), store.getOffsets()));
+      return load.getBase() == store.getBase() && !(isOwn && dependsOnLoad(store.getValue(), load));
     });
   });
   if (meet) {

@@ -36,9 +36,9 @@ tile.func @product attributes {arg_names = ["a", "b", "c"], arg_shapes = [#ab, #
 // CHECK: tile.ring_copy %[[Y]] at %[[FIRST]]
 // CHECK: tile.async_commit
 // CHECK-NEXT: } {cu.unroll}
-// CHECK: scf.for %[[T:.*]] = %c0 to %[[COUNT]]
 // CHECK: tile.async_wait 1
-// CHECK: tile.barrier
+// CHECK-NEXT: tile.barrier
+// CHECK: scf.for %[[T:.*]] = %c0 to %[[COUNT]]
 // CHECK: %[[AHEAD:.*]] = arith.addi %[[T]], %c2
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[AHEAD]], %[[COUNT]]
 // CHECK: scf.if %[[MORE]]
@@ -46,4 +46,6 @@ tile.func @product attributes {arg_names = ["a", "b", "c"], arg_shapes = [#ab, #
 // CHECK: tile.ring_copy %[[Y]] at %[[AHEAD]]
 // CHECK: tile.async_commit
 // CHECK: tile.dot %[[X]], %[[Y]], %{{.*}} m [0] n [1] k [2] at %[[T]]
+// CHECK-NEXT: tile.async_wait 1
+// CHECK-NEXT: tile.barrier
 // CHECK: tile.async_wait 0
