@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/cu/AlikeParts.h"
+#include "passes/cu/Instructions.h"
 #include "passes/cu/LinearIndex.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -13,16 +14,10 @@ using namespace mlir;
 namespace kernelc {
 namespace {
 
-/// Instructions of one operation, about; index arithmetic and moves between registers cost nothing in loops that are unrolled.
+/// Instructions of one operation, about.
 int64_t instructionsOf(Operation *op) {
   constexpr int64_t kDivision = 12, kByConstant = 4, kExponential = 10, kFunction = 28;
-  if (op->getNumRegions() || isa<arith::ConstantOp, cu::CommentOp, memref::AllocaOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
-    return 0;
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return cu::spaceOf(load.getMemRef()) != cu::Private;
-  if (auto store = dyn_cast<memref::StoreOp>(op))
-    return cu::spaceOf(store.getMemRef()) != cu::Private;
-  if (op->getNumResults() == 1 && op->getResult(0).getType().isIndex())
+  if (op->getNumRegions() || !isInstruction(op))
     return 0;
   if (auto division = dyn_cast<arith::DivFOp>(op))
     return matchPattern(division.getRhs(), m_Constant()) ? kByConstant : kDivision;

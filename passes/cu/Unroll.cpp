@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "passes/cu/ConvertApart.h"
+#include "passes/cu/Instructions.h"
 #include "passes/cu/TurnParts.h"
 #include "support/Target.h"
 #include "llvm/ADT/SetVector.h"
@@ -96,18 +97,6 @@ bool carriesProducts(scf::ForOp loop) {
 /// Whether rounds wait for copies that other threads have started, or for their slots. The copies take longer than
 /// what unrolling saves, and a block's first rounds would wait for their instructions instead.
 bool waitsForCopies(scf::ForOp loop) { return !loop.getBody()->getOps<cu::MbarrierWaitOp>().empty(); }
-
-/// Whether an op still takes an instruction when the loops around it are unrolled: indices
-/// become constants, and elements of private arrays are registers.
-bool isInstruction(Operation *op) {
-  if (isa<arith::ConstantOp, memref::AllocaOp, cu::CommentOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
-    return false;
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return cu::spaceOf(load.getMemRef()) != cu::Private;
-  if (auto store = dyn_cast<memref::StoreOp>(op))
-    return cu::spaceOf(store.getMemRef()) != cu::Private;
-  return !(op->getNumResults() == 1 && op->getNumRegions() == 0 && op->getResult(0).getType().isIndex() && isMemoryEffectFree(op));
-}
 
 /// The part of the budget that loops may take which are to be unrolled for the sake of constants alone: they run once a tile.
 constexpr int64_t kShareOfPrologue = 8;
