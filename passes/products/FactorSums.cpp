@@ -5,11 +5,10 @@
 #include "ir/te/Factors.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/products/NestedSums.h"
+#include "passes/products/SumBody.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -274,24 +273,11 @@ private:
     for (unsigned d : order)
       mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b.getIndexType(), reduce_.getBlock().getArgument(d).getLoc()));
     b.setInsertionPointToStart(&block);
-    llvm::SetVector<Operation *> slice;
     SmallVector<Value> wanted;
     for (unsigned f : operands.factors)
       wanted.push_back(factors_[f]);
     llvm::append_range(wanted, scales);
-    BackwardSliceOptions options;
-    options.inclusive = true;
-    options.filter = [&](Operation *op) { return op->getBlock() == &reduce_.getBlock(); };
-    for (Value v : wanted)
-      (void)getBackwardSlice(v, &slice, options);
-    for (Operation &op : reduce_.getBlock()) {
-      if (!slice.contains(&op))
-        continue;
-      for (Value operand : op.getOperands()) // a dim that no subscript of a read names is none of the body's, and may be anything
-        if (auto dim = dyn_cast<BlockArgument>(operand); dim && dim.getOwner() == &reduce_.getBlock() && !mapping.contains(dim))
-          mapping.map(dim, arith::ConstantIndexOp::create(b, loc, 0).getResult());
-      b.clone(op, mapping);
-    }
+    cloneTerms(b, reduce_, wanted, mapping);
     SmallVector<Value> values;
     for (Value v : wanted)
       values.push_back(mapping.lookupOrDefault(v));
@@ -317,18 +303,6 @@ private:
         order.push_back(d);
     return order;
   }
-  ArrayAttr indicesOf(ArrayRef<unsigned> order) {
-    SmallVector<Attribute> names;
-    for (unsigned d : order)
-      names.push_back(reduce_.getIndices()[d]);
-    return ArrayAttr::get(kernel_.getContext(), names);
-  }
-  AffineMap extentsOf(ArrayRef<unsigned> order) {
-    SmallVector<AffineExpr> extents;
-    for (unsigned d : order)
-      extents.push_back(reduce_.getExtents().getResult(d));
-    return AffineMap::get(0, reduce_.getExtents().getNumSymbols(), extents, kernel_.getContext());
-  }
 
   Value makeSum(const Operands &operands, const llvm::BitVector &domain, const llvm::BitVector &result, unsigned set) {
     SmallVector<unsigned> order = orderOf(domain, result);
@@ -336,8 +310,9 @@ private:
     names_.push_back(nameFor(set));
     auto type =
         RankedTensorType::get(SmallVector<int64_t>(result.count(), ShapedType::kDynamic), reduce_.getResult().getType().getElementType());
-    auto sum = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(order), result.count(), extentsOf(order),
-                                IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(names_.back()));
+    auto sum =
+        ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(reduce_, order), result.count(), extentsOf(reduce_, order),
+                         IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(names_.back()));
     sum.setAnyOrder(reduce_.getAnyOrder());
     fillBody(sum.getBody().emplaceBlock(), order, operands, {});
     return sum.getResult();
@@ -355,13 +330,13 @@ private:
     auto type = reduce_.getResult().getType();
     Value made;
     if (domain == result) { // nothing is left to sum
-      auto op = ComputeOp::create(b, reduce_.getLoc(), type, indicesOf(order), extentsOf(order), IntegerSetAttr(), Value(), AffineMapAttr(),
-                                  reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
+      auto op = ComputeOp::create(b, reduce_.getLoc(), type, indicesOf(reduce_, order), extentsOf(reduce_, order), IntegerSetAttr(),
+                                  Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
       fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
       made = op.getResult();
     } else {
-      auto op = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(order), parallel_, extentsOf(order), IntegerSetAttr(),
-                                 Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr());
+      auto op = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(reduce_, order), parallel_, extentsOf(reduce_, order),
+                                 IntegerSetAttr(), Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr());
       op.setAnyOrder(reduce_.getAnyOrder());
       fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
       made = op.getResult();

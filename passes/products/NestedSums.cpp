@@ -3,9 +3,8 @@
 #include "passes/products/NestedSums.h"
 
 #include "ir/te/TeShape.h"
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/products/SumBody.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -54,29 +53,9 @@ bool findPath(NestedSum &nested) {
   }
 }
 
-/// Clones what `v` is computed from, in the body of `reduce`, to where `b` stands.
 Value cloneValue(OpBuilder &b, ReduceOp reduce, Value v, IRMapping &mapping) {
-  llvm::SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.filter = [&](Operation *op) { return op->getBlock() == &reduce.getBlock(); };
-  (void)getBackwardSlice(v, &slice, options);
-  for (Operation &op : reduce.getBlock())
-    if (slice.contains(&op) && !(op.getNumResults() && mapping.contains(op.getResult(0)))) {
-      for (Value operand : op.getOperands()) // a dim that no subscript of a read names may be anything
-        if (auto dim = dyn_cast<BlockArgument>(operand); dim && dim.getOwner() == &reduce.getBlock() && !mapping.contains(dim))
-          mapping.map(dim, arith::ConstantIndexOp::create(b, reduce.getLoc(), 0).getResult());
-      b.clone(op, mapping);
-    }
+  cloneTerms(b, reduce, v, mapping);
   return mapping.lookupOrDefault(v);
-}
-
-ArrayAttr namesOf(ReduceOp reduce, ArrayRef<unsigned> dims) {
-  return ArrayAttr::get(reduce.getContext(), llvm::map_to_vector(dims, [&](unsigned d) { return reduce.getIndices()[d]; }));
-}
-AffineMap extentsOf(ReduceOp reduce, ArrayRef<unsigned> dims) {
-  auto extents = llvm::map_to_vector(dims, [&](unsigned d) { return reduce.getExtents().getResult(d); });
-  return AffineMap::get(0, reduce.getExtents().getNumSymbols(), extents, reduce.getContext());
 }
 
 /// The sum of `v`, a value of outer's body, over all that `outer` sums, read at the point of `mapping`; `b` stands in the body that asks,
@@ -96,7 +75,7 @@ Value sumOf(OpBuilder &b, ComputeOp reader, ReduceOp outer, Value v, const IRMap
   OpBuilder before(reader);
   Type element = v.getType();
   auto sum = ReduceOp::create(before, outer.getLoc(), RankedTensorType::get(SmallVector<int64_t>(parallel, ShapedType::kDynamic), element),
-                              Combiner::Sum, namesOf(outer, dims), parallel, extentsOf(outer, dims), IntegerSetAttr(), Value(),
+                              Combiner::Sum, indicesOf(outer, dims), parallel, extentsOf(outer, dims), IntegerSetAttr(), Value(),
                               AffineMapAttr(), AffineMapAttr(), StringAttr());
   sum.setAnyOrder(outer.getAnyOrder());
   Block &block = sum.getBody().emplaceBlock();
@@ -180,7 +159,7 @@ void replaceBySum(const NestedSum &nested, Value sum) {
   OpBuilder at(outer);
   unsigned parallel = outer.getNumParallel();
   SmallVector<unsigned> dims = llvm::to_vector(llvm::seq(0u, parallel));
-  auto total = ComputeOp::create(at, loc, outer.getResult().getType(), namesOf(outer, dims), extentsOf(outer, dims), IntegerSetAttr(),
+  auto total = ComputeOp::create(at, loc, outer.getResult().getType(), indicesOf(outer, dims), extentsOf(outer, dims), IntegerSetAttr(),
                                  Value(), AffineMapAttr(), outer.getShapeAttr(), outer.getNameAttr(), false);
   Block &block = total.getBody().emplaceBlock();
   IRMapping mapping;
