@@ -196,7 +196,7 @@ private:
   }
 
   /// Whether fragments are read ahead of the barrier between rounds (tile-pipeline), with the copies of a later tile beside the products
-  /// (0.93 to 1.00 of the time of bf16 and i8, docs/lab/2026-11-27-planner-8.md). Not where what is read is worked on before it is
+  /// (docs/lab/2026-11-27-planner-8.md). Not where what is read is worked on before it is
   /// multiplied: words that are rounded, or that move to other accumulators.
   bool readsAhead() const {
     return copied_ && s_.target_.asyncCopy && l_.stages > 2 && bytes_ < 4 && sets_ == 1 && bk_ % (64 / bytes_) == 0;
