@@ -10,8 +10,12 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+option(KERNELC_LINE_TABLES "Lines in the backtraces of RelWithDebInfo builds" ON)
 # Debian's RelWithDebInfo adds -DNDEBUG; the dev build wants live asserts.
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -gline-tables-only")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1")
+if(KERNELC_LINE_TABLES)
+  string(APPEND CMAKE_CXX_FLAGS_RELWITHDEBINFO " -gline-tables-only")
+endif()
 
 set(KERNELC_LLVM_ROOT "/usr/lib/llvm-22" CACHE PATH "Root of the LLVM/MLIR 22 installation")
 option(KERNELC_PCH "Share precompiled MLIR headers between libraries" ON)

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/te/Combiners.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/NarrowFloats.h"

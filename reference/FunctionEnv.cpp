@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // FunctionEnv: the context array's contents as values of one function.
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "reference/NarrowFloats.h"
 #include "reference/ScalarEmitter.h"
 

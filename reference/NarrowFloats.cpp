@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 
 namespace kernelc::reference {

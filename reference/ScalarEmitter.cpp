@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "reference/ErrorRules.h"
 #include "reference/MathLibrary.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ScalarEmitter's loads, stores and te.read with its bounds modes.
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "reference/ErrorRules.h"
 #include "reference/NarrowFloats.h"
 #include "reference/ScalarEmitter.h"

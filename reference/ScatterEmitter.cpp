@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reference/ScatterEmitter.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "reference/Combine.h"
 #include "reference/ErrorRules.h"
 #include "reference/LoopNest.h"

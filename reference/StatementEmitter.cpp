@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "reference/Combine.h"
 #include "reference/ComputeEmitter.h"
 #include "reference/FoldEmitter.h"

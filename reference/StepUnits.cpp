@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "reference/StepUnits.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "reference/ErrorRules.h"
 #include "reference/LoopNest.h"
 
