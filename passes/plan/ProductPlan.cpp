@@ -288,9 +288,9 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
     fed.producerRegisters = costs_.cores.wordFill;
   }
   fed.producerWarps = 4;
-  // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for four, but are placed unevenly where launches
-  // before them end: of two for each, two.
-  fed.minBlocks = large || (small && !hasFewTiles(l, c, dims)) ? 1 : 2;
+  // Four warps alone do not keep a multiprocessor busy: two blocks. Small ones have room for more, but are placed unevenly where launches
+  // before them end: no more than a multiprocessor's share of them.
+  fed.minBlocks = large ? 1 : small ? smallBlocksBeside(l, c, dims, byBoxes) : 2;
   // Short slots take a multiprocessor's bytes among all blocks that it is to have (docs/lab/2026-11-26-convolutions-2.md).
   int64_t slotBytes = (bm + bn) * tileProduct(fed, c.k, dims) * bytes, blocks = small ? costs_.cores.smallBlocks : fed.minBlocks;
   fed.stages = byBoxes ? 3 : std::clamp<int64_t>(costs_.cores.wordSlots / blocks / slotBytes, 3, 8);
@@ -300,6 +300,16 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
   fed.persistent = large && k > 0 && k <= costs_.cores.shortSum;
   if (fed.minBlocks * (fed.stages * slotBytes + partialBytes(fed, c, dims) + kBesideSlots) <= target_.maxSharedPerBlock)
     l = fed;
+}
+
+int64_t Scheduler::smallBlocksBeside(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool byBoxes) {
+  Count tiles = likelyTiles(l, c, dims);
+  if (!(Count(0) < tiles))
+    return 1; // nobody knows
+  int64_t share = std::max<int64_t>(2, int64_t(ceilDiv(tiles, target_.smCount)));
+  if (share <= 2 || byBoxes)
+    return std::min(share, costs_.cores.smallBlocks);
+  return 1; // what threads bring word by word takes the registers of the others
 }
 
 int64_t Scheduler::partialBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

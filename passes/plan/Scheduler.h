@@ -172,6 +172,8 @@ private:
   Count likelyTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// Whether it has at most two for each multiprocessor.
   bool hasFewTiles(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
+  /// How many blocks of a small tile on CUDA cores, whose slots are filled by boxes or word by word, a multiprocessor is to hold.
+  int64_t smallBlocksBeside(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, bool byBoxes);
   /// Bytes of shared memory in which warps merge what the launch reduces over rows of a product's tile: partials and totals.
   int64_t partialBytes(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims);
   /// The reduced indices that one tile may hold several points of.
