@@ -24,6 +24,13 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
+bool isAddOf(Operation *op) { return isa<arith::AddFOp, arith::SubFOp, arith::AddIOp, arith::SubIOp>(op); }
+/// Whether it is a product that nothing else uses: what adds it multiplies, too.
+bool isProductForOne(Value value) {
+  Operation *made = value.getDefiningOp();
+  return made && isa<arith::MulFOp, arith::MulIOp>(made) && value.hasOneUse();
+}
+
 /// One launch with known sizes.
 class Reckoner {
 public:
@@ -107,12 +114,15 @@ private:
         bool isIndex = llvm::all_of(inner->getResultTypes(), [](Type t) { return t.isIndex(); });
         if (inner->getNumResults() == 0 || isIndex || isa<arith::ConstantOp>(inner) || (dialect != "math" && dialect != "arith"))
           return;
+        if (isAddOf(inner) && llvm::any_of(inner->getOperands(), isProductForOne))
+          return; // one multiply-add with it
         double points = pointsOf(dims, findSupport(inner->getResult(0), dims.size()));
         if (multiplied > 0 && points >= multiplied)
           return;
         (dialect == "math" || isa<arith::DivFOp>(inner) ? special : plain) += points;
       });
-    if (!isa<ComputeOp>(op) && multiplied == 0) // what combines
+    bool addsProducts = reduce && reduce.getKind() == Combiner::Sum && isProductForOne(reduce.getYield().getValues()[0]);
+    if (!isa<ComputeOp>(op) && multiplied == 0 && !addsProducts) // what combines
       plain += pointsOf(dims, llvm::BitVector(dims.size(), true));
     time_.cores += time_.waves * plain / perUs(rates_.f32);
     time_.special += time_.waves * special / perUs(rates_.special);

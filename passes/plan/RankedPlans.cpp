@@ -94,7 +94,8 @@ DictionaryAttr recordOf(MLIRContext *context, const LaunchPlan &plan, const Laun
   if (!tiles.empty())
     entries.push_back(b.getNamedAttr("tiles", b.getDictionaryAttr(tiles)));
   for (const ScheduleNumber &n : kScheduleNumbers)
-    if (plan.*n.field != first.*n.field)
+    if (plan.*n.field != first.*n.field ||
+        (n.field == &LaunchPlan::minBlocks && plan.minBlocks > 1 && !tiles.empty())) // which records of other tiles lose
       entries.push_back(b.getNamedAttr(n.key, b.getI64IntegerAttr(plan.*n.field)));
   for (const ScheduleFlag &f : kScheduleFlags)
     if (plan.*f.field != first.*f.field)

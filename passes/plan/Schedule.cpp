@@ -113,10 +113,19 @@ LogicalResult reportUnknownKey(KernelOp kernel, StringRef launch, StringRef key)
   return d;
 }
 
+/// Of a block's tile.
+double resultsPerWarp(const LaunchPlan &l) {
+  double results = 1;
+  for (int64_t g : l.grid)
+    results *= double(std::max<int64_t>(1, l.tiles[g]));
+  return results / double(std::max<int64_t>(1, l.warps));
+}
 } // namespace
 
 LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
   SmallVector<StringRef> targets; // of the records so far
+  double planned = resultsPerWarp(l);
+  bool isBounded = false;
   for (DictionaryAttr record : recordsOf(kernel)) {
     if (!record)
       return kernel.emitError() << "'schedule' must be a list of records, which are dictionaries";
@@ -166,11 +175,15 @@ LogicalResult applySchedule(KernelOp kernel, StringRef target, LaunchPlan &l) {
           return wrong(isNumber ? numbers + ", without quotes" : numbers);
         }
         l.*n->field = value.getInt();
+        isBounded |= key == "min_blocks";
       } else {
         return reportUnknownKey(kernel, l.name, key);
       }
     }
   }
+  // The plan's own bound on registers is for its results of a thread; more of them would spill.
+  if (!isBounded && resultsPerWarp(l) > planned)
+    l.minBlocks = 1;
   return success();
 }
 
