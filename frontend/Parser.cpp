@@ -103,9 +103,22 @@ bool Parser::fail(StringRef expected, bool isMissing) {
     d << "; to compare write '=='";
   if (at(Tok::Comma) && expected.starts_with("'}'"))
     d << "; a tuple stands in parentheses, as in '(a, b)'";
+  if (expected.starts_with("a statement"))
+    hintBetweenOperands(d);
   if (slashes)
     diags.note(d, slashes->loc) << "'//' is floor division; comments start with '#'";
   return false;
+}
+
+void Parser::hintBetweenOperands(InFlightDiagnostic &d, StringRef both) {
+  auto isNumber = [&](size_t i) { return tokens[i].kind == Tok::Integer || tokens[i].kind == Tok::Float; };
+  auto isOne = [&](size_t i) { return isNumber(i) || tokens[i].kind == Tok::Name; };
+  if (pos == 0 || startsLine(pos) || !isOne(pos - 1) || !isOne(pos))
+    return;
+  StringRef x = tokens[pos - 1].text, y = tokens[pos].text;
+  d << "; a product is written '" << x << " * " << y << "'";
+  if (!both.empty() && !isNumber(pos - 1))
+    d << ", " << both << " '" << x << ", " << y << "'";
 }
 
 bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
@@ -148,6 +161,8 @@ bool Parser::expectClose(Tok kind, StringRef where, size_t open) {
     d << "; there are no pointers: a tensor has a shape, as in 'x: f32[N]'";
   if (atWord("for") && kind == Tok::RParen)
     d << "; a reduction names its indices in a bracket, as in 'sum[k](..)' or 'sum[k in 0:n](..)'";
+  else if (!isStepWord && where.starts_with("or ',' in "))
+    hintBetweenOperands(d, "and two of them are");
   diags.note(d, tokens[open].loc) << "this '" << tokens[open].text << "' is not closed";
   return false;
 }

@@ -54,6 +54,8 @@ private:
   /// As expect(), of what was opened by the token `open`.
   bool expectClose(Tok kind, llvm::StringRef where, size_t open);
   bool failAtHabit();
+  /// 2 N, x[2 i]: where the token ahead was not expected behind the one before. `both`: what leads to how two of them are written.
+  void hintBetweenOperands(mlir::InFlightDiagnostic &d, llvm::StringRef both = {});
   /// `//` before the token ahead on its line; `isProse`: words follow it that no expression has.
   const Token *slashesBefore(bool &isProse) const;
   bool startsLine(size_t token) const;

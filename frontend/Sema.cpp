@@ -195,6 +195,14 @@ bool Sema::checkParam(const Param &p, Tensor::Kind kind) {
   return true;
 }
 
+/// Of sizes, which are not negative, by the signs of its terms alone.
+static bool isNeverNegative(AffineExpr e) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return c.getValue() >= 0;
+  auto both = dyn_cast<AffineBinaryOpExpr>(e);
+  return !both || (isNeverNegative(both.getLHS()) && isNeverNegative(both.getRHS()));
+}
+
 bool Sema::checkDims(const Param &p, Tensor &t) {
   Scope *scope = elab.openStatement();
   for (const Expr *dim : p.type.dims) {
@@ -204,6 +212,11 @@ bool Sema::checkDims(const Param &p, Tensor &t) {
     if (auto c = dyn_cast<AffineConstantExpr>(n->affine); c && c.getValue() < 0) {
       diags.error(dim->loc) << "this dim is " << c.getValue()
                             << "; dims are not negative, and a size that the call tells has a name, as in 'N'";
+      return false;
+    }
+    AffineExpr less = simplifyAffineExpr(-n->affine, 0, kernel.sizes.size());
+    if (!isa<AffineConstantExpr>(less) && isNeverNegative(less)) {
+      diags.error(dim->loc) << "this dim is 0 at most, since sizes are not negative; write it without the minus, as in 'f32[N]'";
       return false;
     }
     t.dims.push_back(n->affine);

@@ -131,8 +131,10 @@ FailureOr<std::map<int64_t, Workspace>> collectWorkspaces(ArrayRef<cu::KernelOp>
       SizeExpr bytes(isa<FloatTF32Type>(element) ? 4 : std::max(1u, element.getIntOrFloatBitWidth() / 8));
       for (AffineExpr e : dict.getAs<AffineMapAttr>("shape").getValue().getResults())
         bytes = bytes * sizeExprOf(e);
-      Workspace &workspace = workspaces[source.getInt()];
-      workspace.bytes = bytes;
+      auto [it, isNew] = workspaces.try_emplace(source.getInt());
+      Workspace &workspace = it->second;
+      if (isNew) // (a launch that reads it may see less of it than the one before that writes it)
+        workspace.bytes = bytes;
       if (failed(checkBytesExist(bytes, kernel.getNumSizes(), "what this launch keeps for later ones", k.getLoc())))
         return failure();
       if (!map)

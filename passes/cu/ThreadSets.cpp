@@ -129,6 +129,55 @@ static SmallVector<Value> inputsOfSearch(Operation *search) {
   return inputs;
 }
 
+/// What a load of a private array reads, where the last op before it in its block that may write the array stores that element.
+static Value storedBefore(memref::LoadOp load) {
+  for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode()) {
+    auto writes = [&](Operation *inner) {
+      return !isa<memref::LoadOp>(inner) && llvm::is_contained(inner->getOperands(), load.getMemRef());
+    };
+    if (!op->walk([&](Operation *inner) { return writes(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted())
+      continue;
+    auto store = dyn_cast<memref::StoreOp>(op);
+    return store && store.getMemRef() == load.getMemRef() && store.getIndices() == load.getIndices() ? store.getValue() : Value();
+  }
+  return {};
+}
+
+bool ThreadSets::isOrderedByBarriers() {
+  if (!orderedByBarriers_)
+    orderedByBarriers_ = !kernel_
+                              .walk([](Operation *op) {
+                                return isa<cu::MbarrierWaitOp, cu::NamedSyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+                              })
+                              .wasInterrupted();
+  return *orderedByBarriers_;
+}
+
+bool ThreadSets::isUniformLoad(memref::LoadOp load) {
+  if (!llvm::all_of(load.getIndices(), [&](Value x) { return isUniform(x); }))
+    return false;
+  if (auto array = load.getMemRef().getDefiningOp<memref::AllocaOp>()) {
+    Value stored = storedBefore(load);
+    return stored ? isUniform(stored) : holdsUniform(array);
+  }
+  if (cu::spaceOf(load.getMemRef()) == cu::Shared)
+    return isOrderedByBarriers();
+  return isReadOnly(load.getMemRef());
+}
+
+bool ThreadSets::isUniformResult(scf::ForOp loop, unsigned result) {
+  auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
+  if (!all({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}) || !isUniform(loop.getInitArgs()[result]))
+    return false;
+  // Round by round: if it is so before one, is it behind it?
+  llvm::DenseMap<Value, bool> before = uniform_;
+  uniform_[loop.getRegionIterArg(result)] = true;
+  if (isUniform(loop.getYieldedValues()[result]))
+    return true;
+  uniform_ = std::move(before);
+  return uniform_[loop.getRegionIterArg(result)] = false;
+}
+
 bool ThreadSets::holdsUniform(memref::AllocaOp array) {
   auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
   // Whether every thread that has the array comes to `op`.
@@ -156,8 +205,9 @@ bool ThreadSets::isUniform(Value v) {
   auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value x) { return isUniform(x); }); };
   bool result = false;
   if (auto load = v.getDefiningOp<memref::LoadOp>()) {
-    auto array = load.getMemRef().getDefiningOp<memref::AllocaOp>();
-    result = (array ? holdsUniform(array) : isReadOnly(load.getMemRef())) && all(load.getIndices());
+    result = isUniformLoad(load);
+  } else if (auto loop = v.getDefiningOp<scf::ForOp>()) {
+    result = isUniformResult(loop, cast<OpResult>(v).getResultNumber());
   } else if (Operation *op = v.getDefiningOp(); cu::isSearch(op)) {
     result = llvm::all_of(inputsOfSearch(op), [&](Value x) { return isa<MemRefType>(x.getType()) ? isReadOnly(x) : isUniform(x); });
   } else if (op) {

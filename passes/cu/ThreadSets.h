@@ -60,9 +60,16 @@ public:
 
 private:
   std::optional<llvm::BitVector> compute(mlir::Block *block);
+  bool isUniformLoad(mlir::memref::LoadOp load);
+  bool isUniformResult(mlir::scf::ForOp loop, unsigned result);
+  /// Whether barriers that all threads come to are what orders accesses to shared memory (those that cu-barriers will still place among
+  /// them). Then threads that are at the same place have passed as many, and read the same at one address: a store between two of
+  /// these loads would have a barrier on either side.
+  bool isOrderedByBarriers();
 
   cu::KernelOp kernel_;
   llvm::DenseMap<mlir::Value, bool> uniform_;
+  std::optional<bool> orderedByBarriers_;
   std::map<mlir::Block *, std::optional<llvm::BitVector>> sets_;
 };
 

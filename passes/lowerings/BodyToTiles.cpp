@@ -5,6 +5,7 @@
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/WrittenBox.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Domain.h"
 #include "passes/index/Meeting.h"
@@ -189,7 +190,8 @@ bool BodyToTiles::leansOnCondition(te::ReadOp read) {
   if (bound.none() && !onData && !mayBeEmpty)
     return false;
   // The subscripts over the op's dims; what is none of those is data.
-  AffineMap map = read.getMapOrIdentity(), shape = te::getTensorShape(read.getTensor());
+  AffineMap map = read.getMapOrIdentity(), box = te::findWrittenBox(read.getTensor());
+  AffineMap shape = box ? box : te::getTensorShape(read.getTensor());
   SmallVector<AffineExpr> toOp;
   SmallVector<te::DimRange> ranges;
   for (unsigned d = 0; d < n; ++d)

@@ -9,6 +9,7 @@
 #include "ir/te/ScheduleLoc.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Memories.h"
+#include "passes/analysis/WrittenBox.h"
 #include "passes/index/Affine.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/Beside.h"
@@ -71,7 +72,26 @@ struct LaunchEmitter::Argument {
   int64_t source;
   std::string name, type;
   AffineMap shape;
+  BaseLayout layout = {};
 };
+
+static AffineMap denseStrides(AffineMap shape) {
+  SmallVector<AffineExpr> strides(shape.getNumResults(), getAffineConstantExpr(1, shape.getContext()));
+  for (unsigned d = strides.size(); d-- > 1;)
+    strides[d - 1] = simplifyAffineExpr(strides[d] * shape.getResult(d), 0, shape.getNumSymbols());
+  return AffineMap::get(0, shape.getNumSymbols(), strides, shape.getContext());
+}
+
+/// The written box of a workspace that a read of the launch may leave: there its ends, not those of memory, are what is tested. Null
+/// where none does.
+AffineMap LaunchEmitter::boxToTest(Value v) {
+  AffineMap box = isMember(v) ? AffineMap() : findWrittenBox(v);
+  bool isTested = box && llvm::any_of(v.getUsers(), [&](Operation *user) {
+                    auto read = dyn_cast<ReadOp>(user);
+                    return read && llvm::any_of(l_.ops, [&](int64_t n) { return ops_[n]->isAncestor(read); }) && mayLeave(read, box);
+                  });
+  return isTested ? box : AffineMap();
+}
 
 LaunchEmitter::Argument LaunchEmitter::describeArgument(Value v) {
   int64_t source = buffers_.sourceOf(v), inputs = kernel_.getBlock().getNumArguments();
@@ -79,15 +99,19 @@ LaunchEmitter::Argument LaunchEmitter::describeArgument(Value v) {
     std::string name = nameOf(v.getDefiningOp());
     if (v.getDefiningOp()->getNumResults() > 1) // a cascade's: one per component
       name += "_" + std::to_string(cast<OpResult>(v).getResultNumber());
-    return {v, source, name, "", getTensorShape(v)};
+    AffineMap shape = getTensorShape(v);
+    if (AffineMap box = boxToTest(v))
+      return {v, source, name, "", box, {denseStrides(shape), BaseLayout().alignment}};
+    return {v, source, name, "", shape};
   }
+  BaseLayout layout{getParamStrides(kernel_, source), getParamAlignment(kernel_, source)};
   if (source < inputs)
-    return {v, source, str(kernel_.getArgNames()[source]), str(kernel_.getArgTypes()[source]), kernel_.getArgShape(source)};
+    return {v, source, str(kernel_.getArgNames()[source]), str(kernel_.getArgTypes()[source]), kernel_.getArgShape(source), layout};
   int64_t n = inputs;
   for (unsigned o = 0; o < kernel_.getOutNames().size(); ++o)
     if (kernel_.getAlias(o) < 0 && n++ == source)
-      return {v, source, str(kernel_.getOutNames()[o]), str(kernel_.getOutTypes()[o]), kernel_.getOutShape(o)};
-  return {v, source, "", "", AffineMap::get(0, kernel_.getNumSizes(), {}, b_.getContext())};
+      return {v, source, str(kernel_.getOutNames()[o]), str(kernel_.getOutTypes()[o]), kernel_.getOutShape(o), layout};
+  return {v, source, "", "", AffineMap::get(0, kernel_.getNumSizes(), {}, b_.getContext()), layout};
 }
 
 std::vector<LaunchEmitter::Argument> LaunchEmitter::findArguments() {
@@ -161,23 +185,23 @@ void LaunchEmitter::createFunction(ArrayRef<Argument> args, ArrayRef<LookBackTen
   SmallVector<StringRef> names, types, indices(l_.indices.begin(), l_.indices.end());
   SmallVector<AffineMap> shapes;
   SmallVector<int64_t> sources;
-  auto add = [&](StringRef name, StringRef type, AffineMap shape, int64_t source) {
+  SmallVector<BaseLayout> layouts;
+  auto add = [&](StringRef name, StringRef type, AffineMap shape, int64_t source, const BaseLayout &layout) {
     names.push_back(name);
     types.push_back(type);
     shapes.push_back(shape);
     sources.push_back(source);
+    layouts.push_back(layout);
   };
   for (const Argument &a : args)
-    add(a.name, a.type, a.shape, a.source);
+    add(a.name, a.type, a.shape, a.source, a.layout);
   for (const LookBackTensor &t : lookBack)
-    add(t.name, "", t.shape, t.source);
+    add(t.name, "", t.shape, t.source, {});
   std::string symbol = ("kc_" + kernel_.getSymName() + (plan_.launches.size() > 1 ? "_" + l_.name : std::string())).str();
   func_ = tile::FuncOp::create(b_, loc, symbol, kernel_.getSizes(), plan_.sizeDiv, plan_.sizeMax, b_.getStrArrayAttr(names),
                                b_.getStrArrayAttr(types), b_.getAffineMapArrayAttr(shapes), sources, b_.getStrArrayAttr(indices),
                                l_.extents, l_.tiles, l_.grid, l_.warps);
-  setBaseLayouts(func_, llvm::map_to_vector(sources, [&](int64_t s) {
-                   return tile::isOwnMemory(s) ? BaseLayout() : BaseLayout{getParamStrides(kernel_, s), getParamAlignment(kernel_, s)};
-                 }));
+  setBaseLayouts(func_, layouts);
 }
 
 void LaunchEmitter::describeLaunch(unsigned number, bool looksBack) {

@@ -64,6 +64,7 @@ private:
   /// In source order: parameters, outputs, workspaces.
   std::vector<Argument> findArguments();
   Argument describeArgument(mlir::Value v);
+  mlir::AffineMap boxToTest(mlir::Value v);
   /// The function of launch `number`; the builder is left where its statements stand.
   void makeFunction(unsigned number);
   void createFunction(llvm::ArrayRef<Argument> args, llvm::ArrayRef<LookBackTensor> lookBack, mlir::Location loc);

@@ -556,25 +556,28 @@ def TeSplitScan : Pass<"te-split-scan", "::kernelc::te::KernelOp"> {
 def TeSearchCounts : Pass<"te-search-counts", "::kernelc::te::KernelOp"> {
   let summary = "Search for how many elements compare with a value of each point, in place of counting them";
   let description = [{
-    A sum of ones over an index k under a comparison with `<`, `<=`, `>` or `>=`, one side of which has k and the other points
-    that the first has not, is a place in what is counted, sorted. It is sorted once, and each point finds its place by halves:
+    The pass finds sums that count: a sum of ones over an index k, whose condition compares a value of k with a value of the point
+    by `<`, `<=`, `>` or `>=`. In a sorted list such a count is a position, the first that the comparison does not hold for. The pass
+    sorts the values of k once, and each point finds its position by binary search:
 
         y[b, n] = sum over k of (t[b, k] <= x[b, n])
 
         ranks[b, j]            = sum over i of (t[b, i] before t[b, j])
         sorted[b, ranks[b, j]] = t[b, j]
-        y[b, n]                = the most c with c = 0 or sorted[b, c - 1] <= x[b, n]
+        y[b, n]                = the largest c with c = 0 or sorted[b, c - 1] <= x[b, n]
 
-    t may be of any order and any expression of k. What compares with more points stands before, and of what is alike, what has
-    the lower index; what is no number stands last, since it compares with nothing. Both sides are compared as the text says, so
-    that no rounding is added.
+    The values of k may be in any order, and may be any expression of k and of indices of the point (b above). In `before`, a
+    value that compares with more points comes first, the lower index comes first of equal values, and NaN, which compares with
+    nothing, comes last. Values are compared in the type that the program compares them in, so that no rounding is added.
 
-    That pays where points are many more than what is counted (the target's costs of sorting): all pairs of t are compared in
-    its place. t has at least one element and a bound, which says how many halves there are; counts of f32 are exact up to 2^24.
+    Ranks take a comparison of each pair of values of k; counting takes one of each value with each point. The pass rewrites a sum
+    where the target's costs say that the ranks and the searches take less time, which needs many more points than values. It leaves
+    a sum alone where the number of values may be 0 or has no bound (which gives the number of steps of the search), and a count in
+    f32 where it may exceed 2^24, up to which f32 is exact.
 
-    *Runs before `te-sort-scatters` with `owners`, because* that is where statements become sums over points that others pick;
-    *and before `te-mask-to-domain`, because* a mask of the terms is what is counted. Precondition: none. Postcondition: what is
-    sorted is a `te.scatter` that is unique. Numeric effect: none.
+    *Runs before `te-sort-scatters` with `owners`, because* that pass turns the scatter into `sorted` into a sum over points that
+    rows ask for; *and before `te-mask-to-domain`, because* that pass moves the comparison, which is counted here, out of the terms.
+    Precondition: none. Postcondition: `sorted` is made by a `te.scatter` that is `unique`. Numeric effect: none.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,

@@ -78,6 +78,16 @@ void startTogether(scf::ForOp loop, int64_t rounds, int64_t behind) {
   }
 }
 
+/// Behind the loop nothing is in flight: each round has waited for what it adds up.
+void eraseWaits(scf::ForOp loop) {
+  for (Value result : loop.getResults())
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      if (auto wait = dyn_cast<DotWaitOp>(user)) {
+        wait.getResult().replaceAllUsesWith(result);
+        wait->erase();
+      }
+}
+
 struct TileOverlapDotsPass : impl::TileOverlapDotsBase<TileOverlapDotsPass> {
   void runOnOperation() override {
     int64_t rounds = getOperation().getInFlight();
@@ -99,6 +109,7 @@ struct TileOverlapDotsPass : impl::TileOverlapDotsBase<TileOverlapDotsPass> {
         loop.emitOpError() << "cannot take " << rounds << " rounds at a time";
         return signalPassFailure();
       }
+      eraseWaits(unrolled->epilogueLoopOp ? *unrolled->epilogueLoopOp : loop);
       if (isWhole && unrolled->epilogueLoopOp) {
         loop.setUpperBound(end);
         unrolled->epilogueLoopOp->replaceAllUsesWith(loop.getResults());

@@ -156,7 +156,8 @@ def TileOverlapDots : Pass<"tile-overlap-dots", "::kernelc::tile::FuncOp"> {
     ```
 
     No product is in flight from one round of the new loop to the next: ptxas would mistake reads of other
-    accumulators for reads of its own, and run all products one by one (C7514).
+    accumulators for reads of its own, and run all products one by one (C7514). So a wait for
+    the sum behind the loops has nothing to wait for, and goes.
 
     *Runs after `tile-specialize-warps`, because* warps that fill slots need not take n rounds at a time;
     *before `tile-layouts`*, because every product has accumulators of its own.

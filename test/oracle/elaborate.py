@@ -145,7 +145,8 @@ def _access(e, scope, subscript):
         return typed(elaborate(found.let.value, inner), _type_of(found.let))
     if isinstance(found, Tuple):  # a let of tuples: a tensor for each field
         subscripts = [ops.settled(elaborate(s, scope, True)) for s in e.subscripts]
-        return Tuple(found.names, [Read(t, None, None, subscripts) for t in found.fields])
+        pads = [ops.coerce(elaborate(e.value, scope), t.type) if e.form == "pad" else None for t in found.fields]
+        return Tuple(found.names, [Read(t, e.form, pad, subscripts) for t, pad in zip(found.fields, pads, strict=True)])
     found = _tensor(e.tensor, scope)
     if found is None:
         raise KcError(f"unknown tensor '{e.tensor}'")

@@ -28,7 +28,7 @@ class Call:
         self.kernel = kernels[name] if name else next(iter(kernels.values()))
         scope = Scope(None, {**parse(PRELUDE)[1], **functions})
         self.top, self.outputs, self.counts, self.continued = scope, {}, {}, set()
-        self.waiting = []  # statements that read what later ones define
+        self.waiting, self.deferred = [], []  # statements that read what later ones define, and the 'let's among them
         constants = dict(constants)
         for p in self.kernel.params:
             if p.role == "const":
@@ -120,19 +120,25 @@ class Call:
         scope, indices, subscripts = self._scope(statement)
         ranges, conditions = self._where(statement, scope, indices)
         scope.implicit = None
-        own = Tensor(statement.name, TYPES[statement.type] if isinstance(statement.type, str) else _likely(statement, scope), ())
-        own.is_own = True  # a let may read itself
+        own = _own(statement, scope)
         self.top.names.setdefault(statement.name, own)
         node = elaborate(statement.value, scope)
         if isinstance(node, Tuple):
-            return self._let_tuple(statement, node, subscripts, ranges)
+            return self._let_tuple(statement, node, subscripts, ranges, own)
         value = typed(ops.settled(node), TYPES[statement.type] if statement.type else None)
         shape = self._shape(statement, value, subscripts, ranges)
-        if any(isinstance(n, Read) and n.tensor is own for n in walk(value)):
+        points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
+        reads_itself, waits = _reads(value, [own]), self._waits(value, own)
+        if reads_itself or waits:
             if conditions:
                 raise KcError("conditions on a recurrence")
-            own.shape, own.data, own.is_own = tuple(shape), [UNDEFINED] * math.prod(shape), False
-            points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
+            _open(own, own.type if reads_itself else value.type, shape)
+        if waits:  # a part of several that need each other
+            self.top.names[statement.name] = own
+            self.deferred.append(own)
+            self._define_together([(compiled(value), list(zip(points, range(len(points)))), own)])
+            return
+        if reads_itself:
             define(compiled(value), value, own, points, range(len(points)), own.data)
             return
         evaluate, at, data, holds = compiled(value), {}, [], [compiled(c) for c in conditions]
@@ -143,9 +149,23 @@ class Call:
         narrow = narrowest(value) if is_int(value.type) else None
         self.top.names[statement.name] = Tensor(statement.name, value.type, shape, data, narrow)
 
-    def _let_tuple(self, statement, node, subscripts, ranges):
+    def _waits(self, value, own):
+        """Whether a value reads what later statements define."""
+        return _reads(value, [t for t in (*self.outputs.values(), *self.deferred) if t is not own and UNDEFINED in t.data])
+
+    def _define_together(self, statements):
+        self.waiting = define_together([*self.waiting, *statements])
+
+    def _let_tuple(self, statement, node, subscripts, ranges, own):
         node = typed(Tuple(node.names, [ops.settled(f) for f in node.fields]), statement.type)
         shape, tensors = self._shape(statement, node, subscripts, ranges), []
+        if isinstance(own, Tuple) and _reads(node, own.fields):
+            points = [[(s.symbol.slot, i) for s, i in zip(subscripts, point)] for point in product(*map(range, shape))]
+            for field in own.fields:
+                _open(field, field.type, shape)
+            together = [(compiled(f), list(zip(points, range(len(points)))), t) for f, t in zip(node.fields, own.fields, strict=True)]
+            define_together(together, complete=True)
+            return
         for field in node.fields:
             evaluate = compiled(field)
             data = [evaluate({s.symbol.slot: i for s, i in zip(subscripts, point)}) for point in product(*map(range, shape))]
@@ -327,14 +347,13 @@ class Call:
         merge = self._merge(reduces, value.type, tensor.type) if reduces else None
         is_plain = statement.op == "=" and counts is not None
         own = is_plain and any(isinstance(n, Read) and n.tensor is tensor for n in walk(value))
-        others = {id(n.tensor) for n in walk(value) if isinstance(n, Read)} & {id(o) for o in self.outputs.values() if o is not tensor and UNDEFINED in o.data}
-        if is_plain and others:  # a part of several that need each other
+        if is_plain and self._waits(value, tensor):  # a part of several that need each other
             points = []
             for at in _points(outer):
                 if all(check(at) for check in checks):
                     points.append(([*at.items()], _flat(places, at, tensor)))
                     counts[points[-1][1]] += 1
-            self.waiting = define_together([*self.waiting, (evaluate, points, tensor)])
+            self._define_together([(evaluate, points, tensor)])
             return
         if own:  # a recurrence
             tensor.data, points = new, []
@@ -381,6 +400,28 @@ class Call:
         into, out = ops.converter(t, wide), ops.converter(wide, t)
         lift = ops.converter(value_type, wide)
         return lambda old, new: out(combine(kind, [(0, into(old)), (0, lift(new))], wide, wide))
+
+
+def _own(statement, scope):
+    """What stands for a 'let' in its own text: it may read itself."""
+    if isinstance(statement.type, list):
+        fields = [Tensor(statement.name, TYPES[kind], ()) for _, kind in statement.type]
+        own = Tuple([name for name, _ in statement.type], fields)
+    else:
+        own = Tensor(statement.name, TYPES[statement.type] if statement.type else _likely(statement, scope), ())
+        fields = [own]
+    for field in fields:
+        field.is_own = True
+    return own
+
+
+def _open(tensor, kind, shape):
+    tensor.type, tensor.shape, tensor.data, tensor.is_own = kind, tuple(shape), [UNDEFINED] * math.prod(shape), False
+
+
+def _reads(value, tensors):
+    wanted = {id(t) for t in tensors}
+    return any(isinstance(n, Read) and id(n.tensor) in wanted for n in walk(value))
 
 
 def _likely(statement, scope):

@@ -146,6 +146,63 @@ def mutual(b):
         b.say(f"{y}[i, j] = {value}" + (" where i in 1:M" if form == "first" else ""))
 
 
+def tuples(b):
+    """A 'let' of tuples that reads itself: a field reads those before it of its own element, and all of elements a fixed number of
+    steps back."""
+    rank = b.integer(1, 2)
+    dims, names = ["M", "N"][:rank], ["i", "j"][:rank]
+    for d in dims:
+        b.size(d)
+    along, back = b.integer(0, rank - 1), b.pick("- 1", "- 1", "- 2", "+ 1")
+    here, before = ", ".join(names), ", ".join(f"{n} {back}" if k == along else n for k, n in enumerate(names))
+    kinds = [b.pick("f32", "i32", "i32", "u32") for _ in range(b.integer(2, 3))]
+    fields, values = [f"f{k}" for k in range(len(kinds))], []
+    x = {kind: b.tensor(kind, dims, pool=whole(TYPES[kind]) if kind == "f32" else None) for kind in kinds}
+    for n, (field, kind) in enumerate(zip(fields, kinds)):
+        half = "0.25 * " if kind == "f32" else ""
+        terms = [f"{x[kind]}[{here}]"]
+        for k, (other, type_) in enumerate(zip(fields, kinds)):
+            read = lambda at, pad="": f"{kind}(t{pad}[{at}].{other})" if type_ != kind else f"t{pad}[{at}].{other}"  # noqa: B023, E731
+            if type_ == "f32" != kind:  # (casts of what is large saturate)
+                continue
+            if k < n and b.chance(50):
+                terms.append(half + read(here))
+            if k >= n and (k == n or b.chance(60)) or k < n and b.chance(40):
+                terms.append(half + read(before, f".pad({b.integer(0, 2)})"))
+        value = " + ".join(terms)
+        if b.chance(30):
+            value = f"({value}) if {x[kind]}[{here}] > 0 else {b.pick('max', 'min')}({terms[-1]}, {terms[0]})"
+        values.append(value)
+    b.say(f"let t[{here}]: ({', '.join(f'{f}: {k}' for f, k in zip(fields, kinds))}) = ({', '.join(values)})")
+    for field, kind in zip(fields, kinds):
+        b.say(f"{b.tensor(kind, dims, 'out')}[{here}] = t[{here}].{field}")
+
+
+def named(b):
+    """Two results that read each other through 'let's: at the same element, one step back, or all of the step before."""
+    kind = b.pick("f32", "f32", "i32", "u32")
+    b.size("M"), b.size("N")
+    half = "0.25 * " if TYPES[kind].kind == "float" else ""
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    x = b.tensor(kind, ["M", "N"], pool=pool)
+    y, z = (b.tensor(kind, ["M", "N"], "out") for _ in range(2))
+    back, form = b.pick("- 1", "- 1", "+ 1"), b.pick("point", "sum", "chain")
+    before = f"{y}.pad({b.integer(0, 2)})[i {back}, j]"
+    if form == "sum":
+        w = b.tensor(kind, ["N", "N"], pool=pool)
+        before = f"{b.pick('sum', 'max')}[k]({w}[j, k] * {y}.pad(0)[i {back}, k])"
+    typed = f": {kind}" if b.chance(50) else ""
+    statements = [f"let a[i, j]{typed} = {x}[i, j] + {half}{before}"]
+    a = "a[i, j]"
+    if form == "chain":
+        statements.append(f"let c[i, j] = {half}{a} + {x}[i, j]")
+        a = "c[i, j]"
+    statements.append(f"{z}[i, j] = {a} + {half}{z}.pad(1)[i {back}, j]")
+    statements.append(f"{y}[i, j] = {half}{z}[i, j] - {a}")
+    for statement in statements:
+        b.say(statement)
+
+
 def orders(b):
     """Elements computed from earlier ones in an order of several indices, from sums of what is there, in a triangle, or with the rest
     defined by another statement."""

@@ -233,6 +233,50 @@ cu.kernel @rounds_from_memory attributes {sizes = [], arg_sources = [{source = 0
   }
 }
 
+// And rounds whose number all threads read from one place of shared memory, or combine from several, where barriers order what
+// stands there.
+// CHECK-LABEL: cu.kernel @rounds_from_shared
+// CHECK: cu.sync
+// CHECK-NEXT: scf.for
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK-NEXT: cu.sync
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: cu.sync
+// CHECK-NEXT: memref.load
+cu.kernel @rounds_from_shared attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (1)>, threads = 64 : i64, shared_bytes = 512 : i64} {
+  %t = cu.thread_id
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0 : i32
+  %v = arith.constant 1.0 : f32
+  %parts = cu.shared 0 : memref<2xi32, 3>
+  %s = cu.shared 128 : memref<64xf32, 3>
+  %warp = arith.divsi %t, %c32 : index
+  %lane = arith.remsi %t, %c32 : index
+  %speaks = arith.cmpi eq, %lane, %c0 : index
+  %own = arith.index_cast %warp : index to i32
+  %count = memref.alloca() : memref<1xi32, 5>
+  memref.store %own, %count[%c0] : memref<1xi32, 5>
+  scf.if %speaks {
+    memref.store %own, %parts[%warp] : memref<2xi32, 3>
+  }
+  %most = scf.for %w = %c0 to %c2 step %c1 iter_args(%so_far = %zero) -> (i32) {
+    %part = memref.load %parts[%w] : memref<2xi32, 3>
+    %larger = arith.maxsi %so_far, %part : i32
+    scf.yield %larger : i32
+  }
+  memref.store %most, %count[%c0] : memref<1xi32, 5>
+  %rounds = memref.load %count[%c0] : memref<1xi32, 5>
+  %n = arith.index_cast %rounds : i32 to index
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %v, %s[%t] : memref<64xf32, 3>
+    %w = memref.load %s[%c0] : memref<64xf32, 3>
+  }
+}
+
 // A product reads what its descriptor describes, wherever the descriptor is made.
 // CHECK-LABEL: cu.kernel @described
 // CHECK: cu.proxy_fence
