@@ -240,6 +240,22 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       l.warps = 4;
     if (held < 32 * vector * 8 && !l.grid.empty()) {
       joinShortRows(l, thin, row, held, vector);
+      // Where there are enough blocks, a thread has asked for so many elements before it waits for the first: of what is loaded one by one
+      // as many as it holds of longer rows; two vectors where rows leave next to nothing.
+      int64_t perThread = s.byElements[row] ? costs.perThread : walk.once ? 2 * vector : 0;
+      auto asksForLess = [&](int64_t times) {
+        Count blocks = 1, all = held;
+        for (int64_t index : l.grid) {
+          blocks *= ceilDiv(Count(std::max<int64_t>(1, extentMax(l, index))), l.tiles[index]);
+          all *= l.tiles[index];
+        }
+        return times * all <= 32 * l.warps * perThread && blocks >= 2 * costs.blocks * target_.smCount;
+      };
+      for (int64_t index : l.grid)
+        while (l.tiles[index] > 1 && 2 * l.tiles[index] <= extentMax(l, index) && asksForLess(2))
+          l.tiles[index] *= 2;
+      while (s.byElements[row] && l.warps > 1 && asksForLess(2))
+        l.warps /= 2;
       // Warps for which the block's rows have no vectors would do the work of others once more.
       int64_t longest = 16 / narrowestAlong(l, ops_, row), rows = 1;
       for (int64_t index : l.grid)
