@@ -57,8 +57,9 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums 
       if (parts == 1 || (turned && tile.m <= kTwoWarpgroups && tile.teams == 1))
         consider(tile);
   }
-  constexpr double kSecondLaunch = 1;
-  return best + timeOfSums(double(p.batch) * double(p.m) * double(p.n), parts, how, target.partRates) + (parts > 1 ? kSecondLaunch : 0);
+  // Behind a launch of few slots the second one costs twice what a launch does elsewhere (docs/lab/2026-11-27-planner-9.md).
+  double sums = timeOfSums(double(p.batch) * double(p.m) * double(p.n), parts, how, target.partRates);
+  return best + sums + (parts > 1 ? target.partRates.launch : 0);
 }
 
 PartOfSum bestParts(const FedProduct &p, PartSums how, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut) {

@@ -240,9 +240,10 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       l.warps = 4;
     if (held < 32 * vector * 8 && !l.grid.empty()) {
       joinShortRows(l, thin, row, held, vector);
-      // Where there are enough blocks, a thread has asked for so many elements before it waits for the first: of what is loaded one by one
-      // as many as it holds of longer rows; two vectors where rows leave next to nothing.
-      int64_t perThread = s.byElements[row] ? costs.perThread : walk.once ? 2 * vector : 0;
+      // Of rows that leave next to nothing a thread asks for two vectors before it waits for the first, or for as many elements as it holds
+      // of longer rows where these are loaded one by one; where there are blocks enough. (What is stored again wants more threads.)
+      bool leavesLittle = walk.once && llvm::none_of(l.ops, [&](int64_t ordinal) { return isa<CascadeOp>(ops_[ordinal]); });
+      int64_t perThread = !leavesLittle ? 0 : s.byElements[row] ? costs.perThread : 2 * vector;
       auto asksForLess = [&](int64_t times) {
         Count blocks = 1, all = held;
         for (int64_t index : l.grid) {
@@ -254,8 +255,6 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       for (int64_t index : l.grid)
         while (l.tiles[index] > 1 && 2 * l.tiles[index] <= extentMax(l, index) && asksForLess(2))
           l.tiles[index] *= 2;
-      while (s.byElements[row] && l.warps > 1 && asksForLess(2))
-        l.warps /= 2;
       // Warps for which the block's rows have no vectors would do the work of others once more.
       int64_t longest = 16 / narrowestAlong(l, ops_, row), rows = 1;
       for (int64_t index : l.grid)
