@@ -221,8 +221,27 @@ static bool mayChange(Operation *user, Value array) {
   return !isa<memref::LoadOp>(user) && !(copy && copy.getTarget() != array);
 }
 
+/// Whether an argument of `lambda` says which element `access` is about.
+static bool isByArgument(cu::LambdaOp lambda, Operation *access) {
+  SmallVector<Value> work(access->getOperands());
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!seen.insert(v).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(v)) {
+      if (argument.getOwner() == &lambda.getBlock())
+        return true;
+    } else if (lambda->isProperAncestor(v.getDefiningOp())) {
+      llvm::append_range(work, v.getDefiningOp()->getOperands());
+    }
+  }
+  return false;
+}
+
 /// Whether a lambda takes copies of the arrays that it reads, which nobody changes from its definition on: as long as nothing has their
-/// addresses, NVRTC moves what is computed of their elements to where it is needed. Of few registers it does so anyway.
+/// addresses, NVRTC moves what is computed of their elements to where it is needed. Of few registers it does so anyway. Not where its
+/// arguments choose the elements: the copy could not be in registers until each call is in its place, and stays on the stack.
 static bool takesCopies(cu::LambdaOp lambda) {
   llvm::SetVector<Value> arrays;
   lambda.walk([&](Operation *op) {
@@ -238,7 +257,9 @@ static bool takesCopies(cu::LambdaOp lambda) {
   int64_t registers = 0;
   for (Value array : arrays)
     registers += llvm::cast<MemRefType>(array.getType()).getNumElements();
-  return registers > kFew && llvm::all_of(arrays, [&](Value array) {
+  bool isChosen = false;
+  lambda.walk([&](memref::LoadOp load) { isChosen |= arrays.contains(load.getMemRef()) && isByArgument(lambda, load); });
+  return registers > kFew && !isChosen && llvm::all_of(arrays, [&](Value array) {
            return llvm::all_of(array.getUsers(), [&](Operation *user) { return !mayChange(user, array) || isDoneBefore(user); });
          });
 }

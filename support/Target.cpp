@@ -60,7 +60,7 @@ ProductTile tileBetween(int m, int n) {
 
 std::vector<ProductTile> makePlainTiles() {
   std::vector<ProductTile> tiles(std::begin(kWgmmaPlainTiles), std::end(kWgmmaPlainTiles));
-  constexpr int kStep = 8, kLeast = 32, kMost = 256; // columns of an instruction
+  constexpr int kStep = 8, kLeast = 24, kMost = 256; // columns of an instruction
   for (int m : {64, 128, kThreeWarpgroupRows, 256})
     for (int n = kLeast; n <= kMost; n += kStep)
       tiles.push_back(tileBetween(m, n));

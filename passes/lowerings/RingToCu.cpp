@@ -274,7 +274,18 @@ struct Matrices {
   int64_t row, column;   ///< the dims of the 16 rows and of the words
   int64_t patchElements; ///< of one thread in a patch: four words
   tile::Digits patches;
-  bool across; ///< rows of the slot are columns of the fragment: matrices are transposed
+  bool across = false; ///< rows of the slot are columns of the fragment: matrices are transposed
+  /// Where an odd number of pieces lies along the words: all pieces in the registers' order. A patch is any two that follow each other
+  /// then, and `patches` counts these; the last piece may be left over.
+  tile::Digits pieces;
+
+  int64_t numPieces() const {
+    int64_t n = 1;
+    for (const Digit &d : pieces)
+      n *= d.size;
+    return n;
+  }
+  bool leavesPiece() const { return !pieces.empty() && numPieces() % 2; }
 };
 
 /// Elements of `bytes`, words along `column`. Nothing for other layouts.
@@ -288,12 +299,16 @@ std::optional<Matrices> findFragment(const Layout &layout, int64_t column, int64
       return std::nullopt;
     r = r.drop_front();
   }
-  if (r.size() < 2 || l.size() != 2 || !is(r[0], 8, 2) || r[0].dim == column || r[1].dim != column || r[1].stride != 16 / bytes ||
-      r[1].size % 2)
+  if (r.size() < 2 || l.size() != 2 || !is(r[0], 8, 2) || r[0].dim == column || r[1].dim != column || r[1].stride != 16 / bytes)
     return std::nullopt;
   if (l[0].dim != column || !is(l[0], word, 4) || l[1].dim != r[0].dim || !is(l[1], 1, 8))
     return std::nullopt;
-  Matrices f{r[0].dim, column, 4 * word, {}, false};
+  Matrices f{r[0].dim, column, 4 * word, {}};
+  if (r[1].size % 2) {
+    llvm::append_range(f.pieces, r.drop_front());
+    f.patches.push_back({column, 1, f.numPieces() / 2});
+    return f.numPieces() > 1 ? std::optional(f) : std::nullopt;
+  }
   f.patches.push_back({column, 32 / bytes, r[1].size / 2});
   llvm::append_range(f.patches, r.drop_front(2));
   return f;
@@ -323,8 +338,9 @@ void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_
   Layout warps{{}, {}, layout.warp};
   Value lane = c.lane(loc);
   Value row = f.across ? c.mul(mod(div(lane, 8), 2), 8, c.named("lane_row", loc)) : mod(lane, 16);
-  Value column = f.across ? c.add(mod(lane, 8), c.mul(div(lane, 16), 8, loc), c.named("lane_column", loc))
-                          : c.mul(div(lane, 16), 16 / bytes, c.named("lane_column", loc));
+  Value column = !f.pieces.empty() ? (f.across ? mod(lane, 8) : c.index(0, loc))
+                 : f.across        ? c.add(mod(lane, 8), c.mul(div(lane, 16), 8, loc), c.named("lane_column", loc))
+                                   : c.mul(div(lane, 16), 16 / bytes, c.named("lane_column", loc));
   OpenDigits open;
   c.overDigits(f.patches, loc, open, [&] {
     SmallVector<Value> coords = c.threadCoordinates(warps, address.rank(), loc);
@@ -332,6 +348,16 @@ void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_
     coords[f.column] = c.add(coords[f.column], column, c.named("column", loc));
     Value r;
     int64_t weight = f.patchElements;
+    if (!f.pieces.empty()) {
+      Value patch = open.valueOf(f.patches.front()), piece = c.add(c.mul(patch, 2, loc), div(lane, 16), c.named("piece", loc));
+      for (const Digit &d : f.pieces) {
+        Value at = &d == &f.pieces.back() ? piece : mod(piece, d.size);
+        coords[d.dim] = c.add(coords[d.dim], c.mul(at, d.stride, loc), c.named(d.dim == f.row ? "row" : "column", loc));
+        piece = &d == &f.pieces.back() ? piece : div(piece, d.size);
+      }
+      move(c.mul(patch, weight, c.named("reg", loc)), c.add(start, address.at(coords), loc));
+      return;
+    }
     for (const Digit &d : f.patches) {
       if (Value v = open.valueOf(d)) {
         coords[d.dim] = c.add(coords[d.dim], c.mul(v, d.stride, loc), c.named(d.dim == f.row ? "row" : "column", loc));
@@ -341,6 +367,16 @@ void forEachPatch(ThreadCode &c, const Layout &layout, const Matrices &f, int64_
     }
     move(r ? r : c.index(0, loc), c.add(start, address.at(coords), loc));
   });
+}
+
+/// The elements of the piece that patches of two leave over.
+void storeLastPiece(ThreadCode &c, const Layout &layout, const Matrices &f, Location loc,
+                    llvm::function_ref<void(const OpenDigits &)> store) {
+  OpenDigits open;
+  for (const Digit &d : f.pieces)
+    open.digits.push_back({d, c.index(d.size - 1, loc)});
+  ArrayRef<Digit> others = ArrayRef<Digit>(layout.reg).drop_back(f.pieces.size());
+  c.overDigits(others, loc, open, [&] { store(open); });
 }
 
 } // namespace
@@ -365,8 +401,14 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   if (c.hasStmatrix && bytes == 2 && address.layout().chunk == 8 && inRegisters)
     if (auto f = findMatrices(layout, ring.getContiguous(), bytes)) {
       Value array = c.tiles.lookup(op.getValue()).array;
-      return forEachPatch(c, layout, *f, bytes, address, start, loc,
-                          [&](Value r, Value to) { cu::StmatrixOp::create(c.b, loc, array, r, target, to, f->across); });
+      forEachPatch(c, layout, *f, bytes, address, start, loc,
+                   [&](Value r, Value to) { cu::StmatrixOp::create(c.b, loc, array, r, target, to, f->across); });
+      if (f->leavesPiece())
+        storeLastPiece(c, layout, *f, loc, [&](const OpenDigits &open) {
+          Value to = c.add(start, address.at(c.coordinates(layout, open, address.rank(), loc)), loc);
+          memref::StoreOp::create(c.b, loc, c.element(op.getValue(), open, loc), target, to);
+        });
+      return;
     }
   OpBuilder::InsertionGuard guard(c.b);
   if (Value first = c.isFirstReplica(layout, loc)) {
@@ -431,7 +473,7 @@ void lowerRingLoad(ThreadCode &c, tile::RingLoadOp op) {
   if (op.getResult().getType().getShape() != ring.getShape())
     return spreadSlot(c, op, address, layout, start, array);
   if (c.hasLdmatrix && address.layout().chunk * bytes == 16)
-    if (auto f = findMatrices(layout, contiguous, bytes))
+    if (auto f = findMatrices(layout, contiguous, bytes); f && !f->leavesPiece())
       return forEachPatch(c, layout, *f, bytes, address, start, loc,
                           [&](Value r, Value from) { cu::LdmatrixOp::create(c.b, loc, source, from, array, r, 4, f->across); });
   int64_t vector = vectorOf(layout, address.layout(), bytes);

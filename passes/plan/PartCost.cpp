@@ -36,12 +36,13 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums 
   constexpr int64_t kLine = 128;
   const double operands = double(p.batch) * double(p.m + p.n) * double(pointsFrom(p, 0)) * double(p.bytes);
   const int64_t slots = int64_t(ceilDiv(Count(points) * p.bytes, kLine));
-  constexpr int64_t kLeastRows = 64;
+  constexpr int64_t kLeastRows = 64, kMostColumns = 256;
   double best = std::numeric_limits<double>::infinity();
-  // Columns may take the unit's rows: the longer side does where the other one is too short for them, of whole sums whichever is faster.
+  // Columns may take the unit's rows: the longer side does where the other one is too short for them; else whichever is faster, of whole
+  // sums and where a tile has all rows as columns.
   for (bool turned : {false, true}) {
     int64_t m = turned ? p.n : p.m, n = turned ? p.m : p.n;
-    if (turned ? p.m >= kLeastRows && (parts > 1 || m < kLeastRows) : m < kLeastRows && n > m)
+    if (turned ? p.m >= kLeastRows && ((parts > 1 && n > kMostColumns) || m < kLeastRows) : m < kLeastRows && n > m)
       continue;
     TiledProduct tiled{p.batch * parts, m, n, slots, operands};
     auto consider = [&](ProductTile tile) {
@@ -52,10 +53,13 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums 
     for (const ProductTile &tile : wgmmaTiles())
       if (tile.m <= kTwoWarpgroups)
         consider(tile);
-    if (parts == 1)
-      llvm::for_each(wgmmaPlainTiles(), consider);
+    for (const ProductTile &tile : wgmmaPlainTiles())
+      if (parts == 1 || (turned && tile.m <= kTwoWarpgroups && tile.teams == 1))
+        consider(tile);
   }
-  return best + timeOfSums(double(p.batch) * double(p.m) * double(p.n), parts, how, target.partRates);
+  // Behind a launch of few slots the second one costs twice what a launch does elsewhere (docs/lab/2026-11-27-planner-9.md).
+  double sums = timeOfSums(double(p.batch) * double(p.m) * double(p.n), parts, how, target.partRates);
+  return best + sums + (parts > 1 ? target.partRates.launch : 0);
 }
 
 PartOfSum bestParts(const FedProduct &p, PartSums how, const Target &target, llvm::function_ref<bool(unsigned, int64_t)> canCut) {

@@ -240,6 +240,21 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
       l.warps = 4;
     if (held < 32 * vector * 8 && !l.grid.empty()) {
       joinShortRows(l, thin, row, held, vector);
+      // Of rows that leave next to nothing a thread asks for two vectors before it waits for the first, or for as many elements as it holds
+      // of longer rows where these are loaded one by one; where there are blocks enough. (What is stored again wants more threads.)
+      bool leavesLittle = walk.once && llvm::none_of(l.ops, [&](int64_t ordinal) { return isa<CascadeOp>(ops_[ordinal]); });
+      int64_t perThread = !leavesLittle ? 0 : s.byElements[row] ? costs.perThread : 2 * vector;
+      auto asksForLess = [&](int64_t times) {
+        Count blocks = 1, all = held;
+        for (int64_t index : l.grid) {
+          blocks *= ceilDiv(Count(std::max<int64_t>(1, extentMax(l, index))), l.tiles[index]);
+          all *= l.tiles[index];
+        }
+        return times * all <= 32 * l.warps * perThread && blocks >= 2 * costs.blocks * target_.smCount;
+      };
+      for (int64_t index : l.grid)
+        while (l.tiles[index] > 1 && 2 * l.tiles[index] <= extentMax(l, index) && asksForLess(2))
+          l.tiles[index] *= 2;
       // Warps for which the block's rows have no vectors would do the work of others once more.
       int64_t longest = 16 / narrowestAlong(l, ops_, row), rows = 1;
       for (int64_t index : l.grid)

@@ -20,6 +20,8 @@ namespace kernelc::te {
 
 /// Columns that an instruction has come by so many.
 static constexpr int64_t kColumnStep = 8;
+/// Columns that an instruction has at most.
+static constexpr int64_t kMostColumns = 256;
 /// Bytes of a slot's rows, if they are as wide as the widest swizzle.
 static constexpr int64_t kSlotRow = 128;
 
@@ -65,7 +67,10 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong", "turned"},
                               [&](StringRef key) { return isInSchedule(kernel_, target_.name, l.name, key); });
   w.alone = isPlain && !w.inRegisters && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven && stagedReads(l, c, dims).empty();
-  w.mayTurn = w.alone && w.tall && !isShort && rows >= 0 && columns >= 64; // (words of results would be turned one by one)
+  // Words of results are turned one by one, which few rows, all of them a tile's columns, have too few of to matter.
+  w.mayTurn = w.alone && (w.tall || rows <= kMostColumns) && !isShort && rows >= 0 && columns >= 64;
+  // Rows that are too few for the unit's have columns by 8, too.
+  w.turned = turns || (w.alone && c.m != given.m);
   ReadOp first = findOperandRead(c.a);
   w.three = isPlain && !w.stored.turned && (w.inRegisters ? first && first.getResult().getType().isF32() : w.stored.boxes <= 2);
   w.acrossColumns = findOperandRead(c.b) && !runsAlong(findOperandRead(c.b), c.k);
@@ -89,7 +94,8 @@ bool Scheduler::takesTile(const WarpgroupProduct &w, const ProductTile &tile) {
     return false;
   // A part of an epilogue has whole rows of 16 columns, if it does not have these along the rows of its slot; i8 comes by 16 columns.
   if (!isPower &&
-      (w.turned ? partOf(w, tile.m, tile.n) < costs_.warpgroups.shortestPart || (tile.n % 16 && w.bytes == 1) : tile.n % 16 != 0))
+      (w.turned ? partOf(w, tile.m, tile.n) < std::min<int64_t>(tile.n, costs_.warpgroups.shortestPart) || (tile.n % 16 && w.bytes == 1)
+                : tile.n % 16 != 0))
     return false;
   // What leaves by elements needs registers beside a thread's 128 accumulators.
   return !(w.stored.turned && tile.m * tile.n > 256 * 128) && !(w.loadBound && tile.n > 192) && w.rowBytes(tile) >= 64;
@@ -138,14 +144,14 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     if (!takesTile(w, tile))
       continue;
     double time = timeOfTile(w, tile, isWorthPairs(w, tile) ? 2 : 1);
-    bool isBetween = place >= others && tile.teams == 1 && tile.m <= 128;
+    // (not where a tile has all columns: it is a measured one without those beyond the extent)
+    bool isBetween = place >= others && tile.teams == 1 && tile.m <= 128 && tile.n < w.n;
     if (found && time * (isBetween ? costs_.warpgroups.leastGain : 1) >= least)
       continue;
     LaunchPlan tiled = untiled;
     tiled.promote = w.promote;
     tiled.unit = Unit::Wgmma;
     tiled.pingpong = tile.teams;
-    tiled.turned = w.turned;
     auto assignSide = [&](ArrayRef<unsigned> all, int64_t points) {
       SmallVector<unsigned> side = c.tiledOf(all);
       if (c.where || llvm::any_of(side, [&](unsigned d) { return w.inTile[dims[d]]; }))
@@ -155,6 +161,8 @@ bool Scheduler::chooseTile(LaunchPlan &p, WarpgroupProduct &w, ArrayRef<int64_t>
     };
     assignSide(c.m, tile.m);
     assignSide(c.n, tile.n);
+    constexpr int64_t kRows = 64; // of the unit: a tile with fewer is turned anyway
+    tiled.turned = w.turned && (w.n >= kRows || tileProduct(tiled, c.n, dims) >= kRows);
     assign(tiled, tiledK(tiled, c, dims), dims, 128 / w.bytes); // rows of a slot fill the widest swizzle
     // A slot whose rows run along such an index has no place for another of its class.
     auto sharesTile = [&](unsigned d) { return w.inTile[dims[d]]; };
