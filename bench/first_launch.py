@@ -6,7 +6,7 @@ kernels of examples/ and of test/conformance at their full sizes, and 36 sequenc
     first_launch.py [WORD ..] --seed SEED [--policies block tiered] [--jobs 4]   seconds of each, median, 95 %, most, histogram; of the first
                                                                        policy also what they consist of: until the kernel can be
                                                                        launched, its first run; the same from the disk cache, and a
-                                                                       run that finds all code on the device
+                                                                       run that finds all code on the device; how many fast code serves
     first_launch.py --seed SEED --bits FILE                            at small sizes: a hash of every result, by name, as JSON
     first_launch.py --loads 128                                        a program of so many kernels from the disk cache to launchable
 
@@ -95,6 +95,15 @@ def arguments(torch, kernel, title, sizes, scale):
     return inputs, {n: int(sizes[n]) for n in kernel.sizes if not re.search(rf"\b{n}\b", covered)}
 
 
+def is_cached(kernelc, cache, text, name, inputs, named):
+    """Whether the full code is there: it is kept when it takes the place of fast code, at a later call."""
+    try:
+        kernelc.Session(cache_path=cache, compile_policy="strict", tuned=False).compile(text).kernels[name].bind(*inputs, **named)
+    except kernelc.KernelcError:
+        return False
+    return True
+
+
 def cold_of(job, policy):
     """(title, seconds from text to result, the parts of it in milliseconds)"""
     import torch
@@ -112,14 +121,19 @@ def cold_of(job, policy):
         bound.launch()
         torch.cuda.synchronize()
         times.append(time.monotonic())
-        again = kernelc.Session(cache_path=cache, compile_policy=policy, tuned=False)
-        again.compile(text).kernels[name].bind(*inputs, **named)
-        times.append(time.monotonic())
+        is_fast = not is_cached(kernelc, cache, text, name, inputs, named)
+        again = time.monotonic()
+        kernelc.Session(cache_path=cache, compile_policy=policy, tuned=False).compile(text).kernels[name].bind(*inputs, **named)
+        disk = time.monotonic() - again
         bound.launch()
         torch.cuda.synchronize()
-        times.append(time.monotonic())
-    until, first, disk, warm = (1e3 * (b - a) for a, b in zip(times, times[1:]))
-    return title, times[2] - times[0], {"to launchable": until, "first run": first, "from disk": disk, "a run": warm}
+        warm = time.monotonic()
+        bound.launch()
+        torch.cuda.synchronize()
+        warm = time.monotonic() - warm
+    until, first = (b - a for a, b in zip(times, times[1:]))
+    parts = {"to launchable": until, "first run": first, "from disk": disk, "a run": warm}
+    return title, until + first, {part: 1e3 * seconds for part, seconds in parts.items()} | {"fast": is_fast}
 
 
 def bits_of(job, session):
@@ -237,8 +251,9 @@ def main():
         for policy, rows in tables.items():
             values = [r[1] for r in rows.values() if r[1] and r[0].startswith("sequence") == (kind == "sequences")]
             if values:
+                fast = sum(r[2]["fast"] for r in rows.values() if r[1] and r[0].startswith("sequence") == (kind == "sequences"))
                 print(f"\n{kind}, {policy}: {len(values)} kernels, median {statistics.median(values):.3f} s, 95 % {quantile(values, 0.95):.3f} s, "
-                      f"most {max(values):.3f} s\n\n{histogram(values)}")
+                      f"most {max(values):.3f} s, {fast} served by fast code\n\n{histogram(values)}")
 
 
 if __name__ == "__main__":

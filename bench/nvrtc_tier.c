@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// NVRTC with one option more in every compile, so that the tiers of compiling can be compared on whole programs: first_launch.py --bits.
+// NVRTC with more options in every compile, so that the tiers of compiling can be compared on whole programs: first_launch.py --bits.
 //
 //     cc -O1 -fPIC -shared bench/nvrtc_tier.c -o DIR/libnvrtc.so.13 -ldl
-//     echo /usr/local/cuda/lib64/libnvrtc.so.13 > DIR/real; echo --Ofast-compile=mid > DIR/option
+//     echo /usr/local/cuda/lib64/libnvrtc.so.13 > DIR/real; echo --Ofast-compile=mid -DKC_LOOPS > DIR/option
 //     KERNELC_LIBNVRTC=DIR/libnvrtc.so.13 ..
 //
 // Both are files beside the library, since workers get a minimal environment.
@@ -58,12 +58,13 @@ int nvrtcCompileProgram(void *program, int count, const char *const *options) {
   static char option[PATH_MAX];
   if (!option[0])
     readLine("option", option);
-  const char **all = malloc((size_t)(count + 1) * sizeof *all);
+  char line[PATH_MAX];
+  const char **all = malloc(((size_t)count + sizeof line / 2) * sizeof *all);
   memcpy(all, options, (size_t)count * sizeof *all);
-  int more = option[0] == '-';
-  if (more)
-    all[count] = option;
-  int result = ((int (*)(void *, int, const char *const *))find("nvrtcCompileProgram"))(program, count + more, all);
+  strcpy(line, option);
+  for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+    all[count++] = word;
+  int result = ((int (*)(void *, int, const char *const *))find("nvrtcCompileProgram"))(program, count, all);
   free(all);
   return result;
 }

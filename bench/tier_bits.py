@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether the fast tier's code gives the same bits as the full one's: every kernel of examples/, test/conformance and the drawn
-sequences, at small sizes on a GPU, with NVRTC as it is and with --Ofast-compile=mid in every compile (nvrtc_tier.c). A table of those that
+sequences, at small sizes on a GPU, with NVRTC as it is and with the options of fast code in every compile (nvrtc_tier.c). A table of those that
 differ, and their number; exit status 1 where one does. Both are code of one plan: which of a kernel's ranked plans is kept depends on what
 NVRTC makes of them, and another plan may add in another order. Needs PyTorch, a GPU, and `cc` or a built shim.
 
@@ -19,7 +19,7 @@ import sysconfig
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OPTION = "--Ofast-compile=mid"  # driver/jit/Tiers.cpp
+OPTIONS = "--Ofast-compile=mid -DKC_LOOPS"  # driver/jit/Tiers.cpp
 
 
 def find_nvrtc():
@@ -46,7 +46,7 @@ def wrapped(nvrtc, shim, folder):
         shutil.copy(shim, path)
     else:
         subprocess.run(["cc", "-O1", "-fPIC", "-shared", os.path.join(HERE, "nvrtc_tier.c"), "-o", path, "-ldl"], check=True)
-    for name, line in (("real", nvrtc), ("option", OPTION)):
+    for name, line in (("real", nvrtc), ("option", OPTIONS)):
         with open(os.path.join(folder, name), "w") as f:
             f.write(line + "\n")
     return path
