@@ -91,8 +91,10 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
 def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
   let summary = "Round the operands of contractions as the kernel's policy says";
   let description = [{
-    Carries out the policy in the kernel's `precision` attribute and takes it away;
-    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"`, `"f16"`, `"f8e4m3"`,
+    Carries out the policy in the kernel's `precision` attribute and takes it away.
+    Without one, factors of a product that are computed in 32 bits, and of which every value is known to
+    be one of a matrix unit's type (`1.0 if m[k] else -1.0`, `f32(w[j, k] & 15) - 8`, beside bf16), are cast
+    to it, which changes no value. A policy is `contract = "tf32"`, `"bf16"`, `"f16"`, `"f8e4m3"`,
     `"f8e5m2"` or `"bf16x3"`, or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
     (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16, `te.convert` for f8).
     `accumulate = "fast"` becomes the kernel's attribute `fast_accumulate`.
