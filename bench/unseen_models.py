@@ -119,6 +119,20 @@ def contrastive_labels(t, z, label):
     return (-logp.sum(1) / same.sum(1).clamp(min=1)).mean()
 
 
+def greedy_tokens(t, x, w):
+    best, token = (x @ w.T).float().max(1)
+    return token, best
+
+
+def token_loss(t, x, w, token):
+    return t.nn.functional.cross_entropy((x @ w.T).float(), token)
+
+
+def zero_point_product(t, x, w, z, s):
+    u = (w.float().unflatten(1, (-1, 64)) - z.float()[..., None]) * s[..., None]
+    return x @ u.flatten(1).to(x.dtype).T
+
+
 def models():
     def mine(*args, **options):
         row("models", *args, **options)
@@ -138,6 +152,15 @@ def models():
             t.manual_seed(n)
             return (t.randn(s["K"], s["D"], device=device) * (1, 0.25)[n - 1]).bfloat16()
         return made
+    def clear(t, device, s):  # (one token is the best by far, and a bf16 tells its logit from all others)
+        t.manual_seed(3)
+        w = t.nn.functional.normalize(t.randn(s["V"], s["D"], device=device), dim=1)
+        return w[t.randint(0, s["V"], (s["T"],), device=device)] * 4, w
+
+    def spread(t, device, s):
+        t.manual_seed(4)
+        c = t.randn(s["K"], s["D"], device=device)
+        return c[t.randint(0, s["K"], (s["M"],), device=device)] + t.randn(s["M"], s["D"], device=device) / 8, c
     mine("delta_rule", "B=96 T=200 D:64 E:64", delta_rule, False, made=unit("q", "k"), positive=("beta",))
     mine("wkv", "B=128 T=300 D:64 E:64", wkv, False)
     mine("ssd_chunk", "B=4 Q=16 S:128 H=24 P:64", ssd_chunk, made={"a": lambda t, d, s: -t.rand(s["B"], s["Q"], 128, s["H"], device=d) / 8}, limit=3e-2)
@@ -156,3 +179,8 @@ def models():
          made={"e": lambda t, d, s: t.randint(119, 124, (s["N"], s["K"] // 32), device=d)})
     mine("contrastive_labels", "N=6000 D=256/8", contrastive_labels, ints={"label": 50}, limit=2e-2,
          made={"z": lambda t, d, s: t.nn.functional.normalize(t.randn(s["N"], s["D"], device=d), dim=1)})
+    mine("greedy_tokens", "T=4000 D=1024/64 V=32000/8", greedy_tokens, limit=2e-2,
+         made={"x": lambda t, d, s: clear(t, d, s)[0], "w": lambda t, d, s: clear(t, d, s)[1]})
+    mine("nearest_code", "M=16000 D=256/8 K=4096", nearest, limit=2e-2, made={"x": lambda t, d, s: spread(t, d, s)[0], "c": lambda t, d, s: spread(t, d, s)[1]})
+    mine("token_loss", "T=4000 D=1024/64 V=32000/8", token_loss, ints={"token": "V"}, limit=2e-2)
+    mine("zero_point_product", "M=900 K=4096/64 N=4096/8", zero_point_product, positive=("s",), limit=3e-2)

@@ -51,37 +51,36 @@ std::optional<Whole> findInteger(Value v, bool isUnsigned = false) {
   auto signedOf = [&](Value operand) { return findInteger(operand); };
   // (Numbers that f32 holds wrap in no type that they were widened to.)
   int64_t most = std::min(kMostOfF32, type.getWidth() > 24 ? kMostOfF32 : int64_t(1) << (type.getWidth() - 1)) - 1;
-  auto found =
-      llvm::TypeSwitch<Operation *, std::optional<Whole>>(op)
-          .Case([&](arith::ConstantOp constant) -> std::optional<Whole> {
-            auto value = dyn_cast<IntegerAttr>(constant.getValue());
-            if (!value)
-              return std::nullopt;
-            int64_t n = isUnsigned || type.isInteger(1) ? int64_t(value.getValue().getZExtValue()) : value.getInt();
-            return Whole{n, n};
-          })
-          .Case([&](arith::ExtUIOp wider) { return findInteger(wider.getIn(), /*isUnsigned=*/true); })
-          .Case([&](arith::ExtSIOp wider) { return findInteger(wider.getIn()); })
-          .Case([&](arith::AndIOp both) -> std::optional<Whole> {
-            std::optional<Whole> found;
-            for (Value side : {both.getLhs(), both.getRhs()})
-              if (std::optional<Whole> mask = findInteger(side); mask && mask->low >= 0)
-                found = Whole{0, found ? std::min(found->high, mask->high) : mask->high};
-            return found;
-          })
-          .Case<arith::ShRUIOp, arith::ShRSIOp>([&](auto shift) -> std::optional<Whole> {
-            std::optional<Whole> x = findInteger(shift.getLhs());
-            return x && x->low >= 0 ? std::optional(Whole{0, x->high}) : std::nullopt;
-          })
-          .Case([&](arith::AddIOp sum) { return ofBoth(sum, signedOf, sumOf); })
-          .Case([&](arith::SubIOp difference) {
-            return ofBoth(difference, signedOf, [](Whole a, Whole b) { return sumOf(a, negated(b)); });
-          })
-          .Case([&](arith::MulIOp product) { return ofBoth(product, signedOf, productOf); })
-          .Case([&](arith::MinSIOp least) { return ofBoth(least, signedOf, lesserOf); })
-          .Case([&](arith::MaxSIOp greatest) { return ofBoth(greatest, signedOf, greaterOf); })
-          .Case([&](arith::SelectOp choice) { return ofBoth(choice, signedOf, joined); })
-          .Default(std::optional<Whole>());
+  auto found = llvm::TypeSwitch<Operation *, std::optional<Whole>>(op)
+                   .Case([&](arith::ConstantOp constant) -> std::optional<Whole> {
+                     auto value = dyn_cast<IntegerAttr>(constant.getValue());
+                     if (!value)
+                       return std::nullopt;
+                     int64_t n = isUnsigned || type.isInteger(1) ? int64_t(value.getValue().getZExtValue()) : value.getInt();
+                     return Whole{n, n};
+                   })
+                   .Case([&](arith::ExtUIOp wider) { return findInteger(wider.getIn(), /*isUnsigned=*/true); })
+                   .Case([&](arith::ExtSIOp wider) { return findInteger(wider.getIn()); })
+                   .Case([&](arith::AndIOp both) -> std::optional<Whole> {
+                     std::optional<Whole> found;
+                     for (Value side : {both.getLhs(), both.getRhs()})
+                       if (std::optional<Whole> mask = findInteger(side); mask && mask->low >= 0)
+                         found = Whole{0, found ? std::min(found->high, mask->high) : mask->high};
+                     return found;
+                   })
+                   .Case<arith::ShRUIOp, arith::ShRSIOp>([&](auto shift) -> std::optional<Whole> {
+                     std::optional<Whole> x = findInteger(shift.getLhs());
+                     return x && x->low >= 0 ? std::optional(Whole{0, x->high}) : std::nullopt;
+                   })
+                   .Case([&](arith::AddIOp sum) { return ofBoth(sum, signedOf, sumOf); })
+                   .Case([&](arith::SubIOp difference) {
+                     return ofBoth(difference, signedOf, [](Whole a, Whole b) { return sumOf(a, negated(b)); });
+                   })
+                   .Case([&](arith::MulIOp product) { return ofBoth(product, signedOf, productOf); })
+                   .Case([&](arith::MinSIOp least) { return ofBoth(least, signedOf, lesserOf); })
+                   .Case([&](arith::MaxSIOp greatest) { return ofBoth(greatest, signedOf, greaterOf); })
+                   .Case([&](arith::SelectOp choice) { return ofBoth(choice, signedOf, joined); })
+                   .Default(std::optional<Whole>());
   if (found && bounded(*found, most))
     return found;
   if (type.getWidth() > 8) // elements of narrow tensors

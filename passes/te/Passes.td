@@ -317,6 +317,12 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     own first, where walking the results and multiplying once more takes less time than writing and reading them
     (`PointReaders.h`): then they need not be in memory at all.
 
+    Of a product's results that a target's warpgroups walk where they are made (a logarithm of a sum of
+    exponentials over a vocabulary), few may be read elsewhere, on a diagonal or where data says
+    (`logsumexp[j](s[i, j]) - s[i, t[i]]`). They get a product of their own, over these points, so that the
+    others need no memory. The position of a row's largest or smallest result, and the largest itself,
+    become a cascade, which walks them, too.
+
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.
 
@@ -428,7 +434,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     these a cluster; then no chunk has to divide anything, and no second launch merges.
 
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
-    products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
+    products; products under a condition; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes, and where those have no bound by the
     likely ones; of parts that are added into memory any order.
   }];
