@@ -31,9 +31,8 @@ public:
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
   /// as an exponent of two, terms may get before the first component moves. `hasPoints`: every result has a point that counts.
-  /// `besideProduct`: each round makes a tile of a product's results, whose registers leave none for a state a point.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, bool hasPoints, bool besideProduct, Location loc)
+                 Where where, std::optional<double> lag, bool hasPoints, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints) {
     BodyToTiles shaper(b_, c_, op_, dims_);
@@ -45,7 +44,7 @@ public:
     }
     sorted_ = llvm::to_vector(reduced_);
     llvm::sort(sorted_);
-    oneState_ = besideProduct || llvm::any_of(products_, [](const Round &round) { return bool(round); });
+    oneState_ = llvm::any_of(products_, [](const Round &round) { return bool(round); });
     for (Operation &o : op_.getRescale().front().without_terminator())
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
     if (lag && canLag())
@@ -322,7 +321,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
       lag = std::min(lag.value_or(32), c->unitType.isF16() ? 14.0 : c->unitType.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
   bool hasPoints = !op.getYield().getCondition() &&
                    hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, /*besideProduct=*/!made.empty(), loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

@@ -317,8 +317,6 @@ struct TeDeriveCascadesPass : impl::TeDeriveCascadesBase<TeDeriveCascadesPass> {
       recomputeForPoints(getOperation(), *known->target, known->facts());
     }
     Deriver(getOperation(), *known->target, known->facts(), schedule->merge, always).run();
-    if (schedule->merge == Merge::WhereItPays)
-      walkForPositions(getOperation(), *known->target, known->facts());
   }
 };
 

@@ -320,8 +320,7 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     Of a product's results that a target's warpgroups walk where they are made (a logarithm of a sum of
     exponentials over a vocabulary), few may be read elsewhere, on a diagonal or where data says
     (`logsumexp[j](s[i, j]) - s[i, t[i]]`). They get a product of their own, over these points, so that the
-    others need no memory. The position of a row's largest or smallest result, and the largest itself,
-    become a cascade, which walks them, too.
+    others need no memory.
 
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.

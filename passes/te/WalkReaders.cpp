@@ -4,10 +4,8 @@
 #include "ir/te/TeShape.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/OperationSupport.h"
 #include "passes/index/IndexArithmetic.h"
 #include "passes/plan/Chain.h"
-#include "passes/te/Cascade.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -202,56 +200,6 @@ void computeFewPoints(KernelOp kernel, const Target &target, const SizeFacts &fa
                                           "computed for these alone: that is faster than to write them all to memory";
       points.make();
     }
-  }
-}
-
-/// The maxima of what `position` finds the positions of: the cascade has them, too.
-static SmallVector<ReduceOp> findItsMaxima(ReduceOp position, ReduceOp product) {
-  SmallVector<ReduceOp> maxima;
-  for (Operation *user : product->getUsers()) {
-    auto other = dyn_cast<ReduceOp>(user->getParentOp());
-    bool isMaximum =
-        other && position.getKind() == Combiner::ArgMax && other.getKind() == Combiner::Max && !other.getInit() && !other.getOutMap() &&
-        other.getExtents() == position.getExtents() && other.getConditionAttr() == position.getConditionAttr() &&
-        OperationEquivalence::isRegionEquivalentTo(&position.getBody(), &other.getBody(), OperationEquivalence::IgnoreLocations);
-    if (isMaximum && !llvm::is_contained(maxima, other))
-      maxima.push_back(other);
-  }
-  return maxima;
-}
-
-void walkForPositions(KernelOp kernel, const Target &target, const SizeFacts &facts) {
-  for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>())) {
-    ReduceOp product;
-    reduce->walk([&](ReadOp read) {
-      if (auto found = read.getTensor().getDefiningOp<ReduceOp>(); found && findContraction(found))
-        product = found;
-    });
-    if (!product || !reduce.isArg() || !isConvertible(reduce) || reduce.getInit() || reduce.getOutMap())
-      continue;
-    SmallVector<ReduceOp> maxima = findItsMaxima(reduce, product);
-    bool isRead = llvm::any_of(product->getUsers(), [&](Operation *user) {
-      return user->getParentOp() != reduce && !llvm::is_contained(maxima, dyn_cast<ReduceOp>(user->getParentOp()));
-    });
-    if (isRead)
-      continue; // and is in memory
-    auto before = cast<ReduceOp>(reduce->clone());
-    CascadeOp cascade = convertArgReduction(reduce);
-    std::optional<ProductWalk> walk = findWalk(cascade, target, facts);
-    if (walk && paysToWalkAlone(*walk, target, facts)) {
-      before->destroy();
-      for (ReduceOp maximum : maxima) {
-        if (maximum->isBeforeInBlock(cascade))
-          cascade->moveBefore(maximum); // (which reads the product, as the maximum does)
-        maximum.getResult().replaceAllUsesWith(cascade.getResult(0));
-        maximum.erase();
-      }
-      continue;
-    }
-    OpBuilder b(cascade);
-    b.insert(before);
-    cascade.getResult(1).replaceAllUsesWith(before.getResult());
-    cascade.erase();
   }
 }
 
