@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows of bench/unseen.py: each program of bench/unseen/ with its sizes and the same in PyTorch. `t` is the module torch. Kernels of
 training and of large models, and what was added since, stand in files of their own."""
+from unseen_chains import chains
+from unseen_fields import fields
 from unseen_further import further
 from unseen_later import later
+from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
 
@@ -370,5 +373,5 @@ def blocks():
     mine("cross_attention", "B=16 S=500 T=77 E=640/64", cross_attention)
 
 
-for family in (fused, blocks, newer, convolutions, products, memory, later, further):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields):
     family()

@@ -315,9 +315,13 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
         return false;
       feedsProduct |= takes;
     }
+  return feedsProduct || paysToWalkAlone(walk, target, facts); // (with a product that takes them it has been found to pay)
+}
+
+bool paysToWalkAlone(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
   WalkTimes t = timesOf(walk, target, facts);
-  // (Short rows alone are reduced in the product's tile. With a product that takes them it has been found to pay.)
-  return feedsProduct || (t.walked > target.costs->chains.largestInTile && t.together < t.product + t.traffic + target.partRates.launch);
+  // (Short rows alone are reduced in the product's tile.)
+  return t.walked > target.costs->chains.largestInTile && t.together < t.product + t.traffic + target.partRates.launch;
 }
 
 bool paysToWalkAgain(ProductWalk &walk, const Target &target, const SizeFacts &facts) {

@@ -64,6 +64,9 @@ bool isReadBy(const ProductWalk &walk, mlir::Operation *reader);
 /// from registers.
 bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts);
 
+/// The same, whoever else reads them for now.
+bool paysToWalkAlone(ProductWalk &walk, const Target &target, const SizeFacts &facts);
+
 /// The same where the product runs once more, for what is made point by point of its results.
 bool paysToWalkAgain(ProductWalk &walk, const Target &target, const SizeFacts &facts);
 

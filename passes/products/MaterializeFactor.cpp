@@ -23,10 +23,9 @@ bool walksBackwards(ReduceOp reduce, Value factor) {
          });
 }
 
-/// Whether data says of each row by itself where `factor` lies: neighbouring rows of its tile need not be neighbours in memory, so that no
-/// tensor copy brings them.
-bool isGathered(ReduceOp reduce, Value factor, ArrayRef<unsigned> outer) {
-  ReadOp read = findOperandRead(factor);
+/// Whether data says of each row by itself where `read` finds its element: neighbouring rows of a tile need not be neighbours in memory,
+/// so that no tensor copy brings them.
+bool isGathered(ReduceOp reduce, ReadOp read, ArrayRef<unsigned> outer) {
   return read && !outer.empty() && llvm::any_of(read.getOperands_(), [&](Value v) {
            bool isOfRow = !findIndex(reduce, v) && findSupport(v, reduce.getNumDims())[outer.back()] && !findReads(v).empty();
            return isOfRow && findUniformTile(v, outer.back()) == 1; // (rows of a page are neighbours)
@@ -188,7 +187,8 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
   ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned};
   f.isFree = isLeftByProducts(reduce, factor);
   f.isStored = isStored(factor, unitType);
-  f.isGathered = f.isStored && isGathered(reduce, factor, outer);
+  f.isGathered = f.isStored && isGathered(reduce, findOperandRead(factor), outer);
+  f.looksUp = !f.isStored && llvm::any_of(findReads(factor), [&](ReadOp read) { return isGathered(reduce, read, outer); });
   if ((!of.workOf(reduce, c) && !f.isFree) || (f.isStored && !f.isGathered && !walksBackwards(reduce, factor)))
     return std::nullopt; // (of unknown work nobody says whether it pays)
   f.dims = dimsOf(reduce, c, factor, outer);
@@ -204,7 +204,8 @@ bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &fo
   double copied = 1;
   for (const IndexForm &taken : found.forms)
     copied *= double(knownMax(taken.extent, of.facts));
-  return found.isFree || of.policy.copies.isMet(work, copied);
+  // What is looked up (weights by a table) units would get element by element otherwise.
+  return found.isFree || (found.looksUp ? of.policy.rows : of.policy.copies).isMet(work, copied);
 }
 
 ComputeOp materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {

@@ -17,6 +17,7 @@ struct ComputedFactor {
   bool isFree;                              ///< what launches of products write anyway
   bool isStored;                            ///< it is an element of the unit's type: the copy only moves elements
   bool isGathered;                          ///< and data says where its rows lie
+  bool looksUp;                             ///< it is made of elements that data says, others at each point
   llvm::SmallVector<unsigned> dims;         ///< of the reduction, of which the tensor has an index each, that along memory last
   llvm::SmallVector<IndexForm> forms;       ///< what it takes of them
   llvm::SetVector<mlir::Operation *> slice; ///< what leads to the value, in the reduction's body

@@ -10,6 +10,7 @@
 #include "passes/index/IndexArithmetic.h"
 #include "passes/index/Runs.h"
 #include "passes/plan/PlanAttr.h"
+#include "support/Saturating.h"
 #include "support/TargetCosts.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -116,6 +117,8 @@ public:
     for (auto second : kernel_.getBlock().getOps<ReduceOp>())
       for (OpOperand *factor : findProductFactors(second))
         storeOfChain(second, factor);
+    for (auto product : kernel_.getBlock().getOps<ReduceOp>())
+      storeOfWalk(product);
     for (Operation *definition : stored_)
       store(cast<ComputeOp>(definition));
   }
@@ -135,6 +138,37 @@ private:
         if (other != factor)
           keep(second, other->get());
     }
+  }
+
+  /// If rows of a product's results are reduced, which may be walked where they are made: its operands, as far as te-repack would write
+  /// them in any case.
+  void storeOfWalk(ReduceOp product) {
+    SmallVector<OpOperand *> factors = findProductFactors(product);
+    if (factors.empty() || !target_.wgmma)
+      return;
+    bool isReduced = false;
+    for (auto other : kernel_.getBlock().getOps<ReduceOp>())
+      isReduced |= other != product && findProductFactors(other).empty() && isMadeOf(other, product);
+    if (!isReduced)
+      return;
+    for (OpOperand *factor : factors)
+      if (paysToWrite(product, factor->get()))
+        keep(product, factor->get());
+  }
+
+  /// Whether te-repack would write a computed operand of the product to memory.
+  bool paysToWrite(ReduceOp product, Value operand) const {
+    llvm::BitVector has = findSupport(operand, product.getNumDims());
+    Count work = 1, written = 1;
+    for (auto [d, extent] : llvm::enumerate(product.getExtents().getResults())) {
+      int64_t most = knownMax(extent, facts_);
+      if (most < 0)
+        return false; // (of unknown work nobody says whether it pays)
+      work *= most;
+      if (has[d])
+        written *= most;
+    }
+    return work >= std::max<Count>(target_.repackWork, written * target_.repackReuse);
   }
 
   /// The indices whose neighbours `factor` tells apart: of one that it has as the number of a group alone (a key's head, `h // 4`) the

@@ -65,14 +65,20 @@ void addIndices(Block &block, unsigned n, OpBuilder &b, Location loc) {
 
 } // namespace
 
+/// A minimum propagates NaN, and an argmin of floats avoids it: it has the maximum of the negated elements for a key, -inf for NaN,
+/// and among what has one key the positions of NaN stand behind all others.
+static bool hasTurnedKeys(ReduceOp reduce) {
+  return reduce.getKind() == Combiner::ArgMin && isa<FloatType>(reduce.getYield().getValues()[0].getType());
+}
+constexpr int64_t kBehindAll = int64_t(1) << 62;
+
 /// What reduces the keys of an arg reduction, NaN as that does; nothing where no combiner does.
 static std::optional<Combiner> combinerOfKeys(ReduceOp reduce) {
   switch (reduce.getKind()) {
   case Combiner::ArgMax: return Combiner::Max;
   case Combiner::ArgMaxU: return Combiner::MaxU;
   case Combiner::ArgMinU: return Combiner::MinU;
-  case Combiner::ArgMin: // a minimum propagates NaN, an argmin avoids it
-    return isa<FloatType>(reduce.getYield().getValues()[0].getType()) ? std::nullopt : std::optional(Combiner::Min);
+  case Combiner::ArgMin: return hasTurnedKeys(reduce) ? Combiner::Max : Combiner::Min;
   default: return std::nullopt;
   }
 }
@@ -93,6 +99,8 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   auto made = CascadeOp::create(b, loc, results, b.getStrArrayAttr(kinds), reduce.getIndices(), parallel, ArrayAttr(), reduce.getExtents(),
                                 reduce.getConditionAttr(), reduce.getNameAttr());
   auto nowhere = [&] { return arith::ConstantOp::create(b, loc, identityOf(Combiner::Min, i64, b)).getResult(); };
+  const bool isTurned = hasTurnedKeys(reduce);
+  auto behindAll = [&] { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(kBehindAll)).getResult(); };
   auto addComponents = [&](Block &block) {
     Value k = block.addArgument(term.getType(), loc), p = block.addArgument(i64, loc);
     return std::pair(k, p);
@@ -108,6 +116,12 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   cloneBody(b, reduce.getBlock(), mapping);
   Value mine = mapping.lookupOrDefault(term);
   Value position = arith::IndexCastOp::create(b, loc, i64, element.getArgument(dims - 1));
+  if (isTurned) {
+    Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, mine, mine);
+    position = arith::SelectOp::create(b, loc, isNaN, arith::AddIOp::create(b, loc, position, behindAll()), position);
+    Value least = arith::ConstantOp::create(b, loc, identityOf(Combiner::Max, mine.getType(), b));
+    mine = arith::SelectOp::create(b, loc, isNaN, least, arith::NegFOp::create(b, loc, mine));
+  }
   Value first = arith::SelectOp::create(b, loc, isSameKey(b, loc, mine, best), position, nowhere());
   Value condition = reduce.getYield().getCondition();
   YieldOp::create(b, loc, ValueRange{mine, first}, condition ? mapping.lookupOrDefault(condition) : Value());
@@ -126,6 +140,11 @@ CascadeOp convertArgReduction(ReduceOp reduce) {
   Value none = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, finalPosition, nowhere());
   Value minusOne = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(-1));
   Value found = arith::SelectOp::create(b, loc, none, minusOne, finalPosition);
+  if (isTurned) {
+    Value isBehind = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, finalPosition, behindAll());
+    Value ofNaN = arith::SubIOp::create(b, loc, finalPosition, behindAll());
+    found = arith::SelectOp::create(b, loc, none, minusOne, arith::SelectOp::create(b, loc, isBehind, ofNaN, finalPosition));
+  }
   YieldOp::create(b, loc, ValueRange{finalKey, found}, Value());
   reduce.replaceAllUsesWith(made.getResult(1));
   reduce.erase();

@@ -10,8 +10,8 @@ namespace kernelc::te {
 
 /// `reduce`, an arg reduction, as a cascade of the best key and the first position
 /// that has it; its second result replaces the reduction's. Null (and nothing done)
-/// where keys have no combiner that orders NaN as the arg reduction does: argmin of
-/// floats.
+/// where it is none. (An argmin of floats, which passes NaN by, has the maxima of
+/// negated elements for keys.)
 CascadeOp convertArgReduction(ReduceOp reduce);
 
 /// ⊗_k s(p, k)  =  ⊗_{q < K/chunk} ⊗_{k' < chunk} s(p, q·chunk + k') over the first

@@ -20,6 +20,7 @@
 #include "passes/te/CascadeWriter.h"
 #include "passes/te/Families.h"
 #include "passes/te/PointReaders.h"
+#include "passes/te/WalkReaders.h"
 
 using namespace mlir;
 
@@ -311,8 +312,10 @@ struct TeDeriveCascadesPass : impl::TeDeriveCascadesBase<TeDeriveCascadesPass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    if (schedule->merge == Merge::WhereItPays)
+    if (schedule->merge == Merge::WhereItPays) {
+      computeFewPoints(getOperation(), *known->target, known->facts());
       recomputeForPoints(getOperation(), *known->target, known->facts());
+    }
     Deriver(getOperation(), *known->target, known->facts(), schedule->merge, always).run();
   }
 };

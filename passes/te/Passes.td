@@ -91,8 +91,10 @@ def TeUpliftMath : Pass<"te-uplift-math", "::kernelc::te::KernelOp"> {
 def TePrecisionCast : Pass<"te-precision-cast", "::kernelc::te::KernelOp"> {
   let summary = "Round the operands of contractions as the kernel's policy says";
   let description = [{
-    Carries out the policy in the kernel's `precision` attribute and takes it away;
-    without one nothing happens. A policy is `contract = "tf32"`, `"bf16"`, `"f16"`, `"f8e4m3"`,
+    Carries out the policy in the kernel's `precision` attribute and takes it away.
+    Without one, factors of a product that are computed in 32 bits, and of which every value is known to
+    be one of a matrix unit's type (`1.0 if m[k] else -1.0`, `f32(w[j, k] & 15) - 8`, beside bf16), are cast
+    to it, which changes no value. A policy is `contract = "tf32"`, `"bf16"`, `"f16"`, `"f8e4m3"`,
     `"f8e5m2"` or `"bf16x3"`, or `tolerance = 1.0e-3`. The f32 factors of sums of products are rounded
     (`te.round .. to tf32`; `arith.truncf` and `arith.extf` for bf16 and f16, `te.convert` for f8).
     `accumulate = "fast"` becomes the kernel's attribute `fast_accumulate`.
@@ -315,6 +317,11 @@ def TeDeriveCascades : Pass<"te-derive-cascades", "::kernelc::te::KernelOp"> {
     own first, where walking the results and multiplying once more takes less time than writing and reading them
     (`PointReaders.h`): then they need not be in memory at all.
 
+    Of a product's results that a target's warpgroups walk where they are made (a logarithm of a sum of
+    exponentials over a vocabulary), few may be read elsewhere, on a diagonal or where data says
+    (`logsumexp[j](s[i, j]) - s[i, t[i]]`). They get a product of their own, over these points, so that the
+    others need no memory.
+
     *Runs after `te-split`, before `te-reduce-in-tiles` and `te-split-reduce`, because* masks are conditions then,
     and the latter cuts the cascade as one.
 
@@ -426,7 +433,7 @@ def TeSplitReduce : Pass<"te-split-reduce", "::kernelc::te::KernelOp"> {
     these a cluster; then no chunk has to divide anything, and no second launch merges.
 
     Not tried: arg reductions whose extents no chunk divides; computed factors of such
-    products; products under a condition; argmin of floats, whose keys no combiner orders; arg reductions
+    products; products under a condition; arg reductions
     under a condition. Numeric effect: another order of the same reduction, fixed by the sizes, and where those have no bound by the
     likely ones; of parts that are added into memory any order.
   }];

@@ -6,6 +6,7 @@
 #include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/analysis/ExactValues.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
@@ -283,6 +284,63 @@ private:
   SmallVector<int64_t> sizeDiv_, sizeMax_;
 };
 
+/// Factors that are computed in 32 bits and are values of a matrix unit's type all the same are cast to it, which changes nothing: signs
+/// (`1.0 if .. else -1.0`), weights of few bits (`f32(w & 15) - 8`).
+class ExactCaster {
+public:
+  explicit ExactCaster(ReduceOp reduce) : reduce_(reduce) {}
+
+  void run() {
+    std::optional<Contraction> c = findContraction(reduce_);
+    if (!c || c->unitType)
+      return;
+    OpBuilder b(reduce_);
+    if (c->a.getType().isF32()) {
+      for (FloatType type : {FloatType(b.getF16Type()), FloatType(b.getBF16Type())})
+        if (cast([&](Value factor) { return isExactIn(factor, type); }, type, /*isUnsigned=*/false))
+          return;
+    } else if (c->a.getType().isInteger(32)) {
+      bool first = c->aUnsigned || c->bUnsigned;
+      for (bool isUnsigned : {first, !first})
+        if (cast([&](Value factor) { return isExactInByte(factor, isUnsigned); }, b.getI8Type(), isUnsigned))
+          return;
+    }
+  }
+
+private:
+  /// Casts all factors that are `exact`, if a unit takes two of them then. (Whether the others are free of what te-split makes of an
+  /// index is seen later.)
+  bool cast(llvm::function_ref<bool(Value)> exact, Type type, bool isUnsigned) {
+    SmallVector<OpOperand *> factors = findFactors(reduce_.getYield().getValues()[0]);
+    llvm::erase_if(factors, [&](OpOperand *use) { return !exact(use->get()); });
+    auto makeProduct = [&](OpOperand *a, OpOperand *b) {
+      Contraction pair{a->get(), b->get()};
+      return classify(reduce_, pair).has_value();
+    };
+    bool isProduct = false;
+    for (unsigned n = 0; n < factors.size(); ++n)
+      isProduct |= llvm::any_of(ArrayRef(factors).drop_front(n + 1), [&](OpOperand *other) { return makeProduct(factors[n], other); });
+    if (!isProduct)
+      return false;
+    for (OpOperand *use : factors) {
+      Value factor = use->get();
+      if (embeds(narrowestType(factor), type))
+        continue;
+      OpBuilder b(use->getOwner());
+      Location loc = factor.getLoc();
+      if (isa<FloatType>(type))
+        use->set(arith::ExtFOp::create(b, loc, factor.getType(), arith::TruncFOp::create(b, loc, type, factor).getResult()));
+      else if (Value byte = arith::TruncIOp::create(b, loc, type, factor); isUnsigned)
+        use->set(arith::ExtUIOp::create(b, loc, factor.getType(), byte));
+      else
+        use->set(arith::ExtSIOp::create(b, loc, factor.getType(), byte));
+    }
+    return true;
+  }
+
+  ReduceOp reduce_;
+};
+
 struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -294,8 +352,11 @@ struct TePrecisionCastPass : impl::TePrecisionCastBase<TePrecisionCastPass> {
       kernel.emitError() << std::string(s.message());
       return signalPassFailure();
     }
-    if (policy->empty())
+    if (policy->empty()) {
+      for (ReduceOp reduce : kernel.getBlock().getOps<ReduceOp>())
+        ExactCaster(reduce).run();
       return;
+    }
     Caster(kernel, *policy).run();
     if (policy->fastAccumulate)
       setAccumulatesFast(kernel);
