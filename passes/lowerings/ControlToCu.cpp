@@ -18,22 +18,6 @@ using namespace tile;
 
 static bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
 
-/// Puts the copies of a branch in its place, each of which asks for itself whether it reads anything.
-///
-///     if (exists) { cp.async }          cp.async if exists
-static void askInCopies(scf::IfOp branch) {
-  Value exists = branch.getCondition();
-  branch.walk([&](cu::CpAsyncOp copy) {
-    OpBuilder b(copy);
-    Value valid = copy.getValid();
-    copy.getValidMutable().assign(valid ? Value(arith::AndIOp::create(b, cu::unnamed(copy.getLoc()), exists, valid)) : exists);
-  });
-  Block &body = *branch.thenBlock();
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    op.moveBefore(branch);
-  branch.erase();
-}
-
 /// A branch decides whether copies start. It has no results: a tile that only some threads have could not be laid out.
 LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
   if (branch.getNumResults())
@@ -43,8 +27,6 @@ LogicalResult FunctionLowering::lowerIf(scf::IfOp branch) {
   b_.setInsertionPoint(created.thenBlock()->getTerminator());
   if (failed(lowerBlock(*branch.thenBlock())))
     return failure();
-  if (fillsAlways(c_, branch))
-    askInCopies(created);
   if (!branch.elseBlock())
     return success();
   b_.setInsertionPoint(created.elseBlock()->getTerminator());

@@ -49,9 +49,6 @@ struct ReadAhead {
 
 /// The dot of a loop of this kind, if it is one.
 tile::DotOp findReadAhead(ThreadCode &code, mlir::scf::ForOp loop);
-/// Whether copies into slots ask themselves whether there is a tile for them, of which the branch around them asks: where fragments are
-/// read ahead a round is one run of instructions then, which copies, loads and products share evenly. Slots without a tile are zeros.
-bool fillsAlways(ThreadCode &code, mlir::scf::IfOp branch);
 
 // The wgmma unit: WgmmaToCu.cpp.
 mlir::LogicalResult lowerWgmma(ThreadCode &code, tile::DotOp op, mlir::Value acc);

@@ -222,15 +222,6 @@ tile::DotOp findReadAhead(ThreadCode &code, scf::ForOp loop) {
   return mmaSteps(code, dot) % 2 == 0 ? dot : tile::DotOp();
 }
 
-bool fillsAlways(ThreadCode &code, scf::IfOp branch) {
-  auto isCopy = [](Operation &op) {
-    auto copy = dyn_cast<tile::RingCopyOp>(op);
-    return copy ? !copy.getChannel() : isMemoryEffectFree(&op);
-  };
-  return code.func.getUnit() == Unit::Mma && !code.func.getFillLate() && code.hasAsyncCopy && !branch.elseBlock() &&
-         llvm::all_of(branch.thenBlock()->without_terminator(), isCopy);
-}
-
 ReadAhead::ReadAhead(ThreadCode &code, scf::ForOp loop, tile::DotOp dot) : dot(dot) {
   Value first = code.scalars.lookup(loop.getLowerBound()), end = code.scalars.lookup(loop.getUpperBound());
   Location loc = cu::unnamed(dot.getLoc());
@@ -252,9 +243,7 @@ void ReadAhead::run(ThreadCode &code, Value acc) {
 void ReadAhead::finish(ThreadCode &code, Value end) {
   Location loc = cu::unnamed(dot.getLoc());
   Value next = code.add(code.scalars.lookup(dot.getNumber()), code.index(1, loc), code.named("next_tile", loc));
-  // (Behind the last round there is a slot of zeros where copies ask themselves.)
-  bool isThere = llvm::all_of(dot->getBlock()->getOps<scf::IfOp>(), [&](scf::IfOp branch) { return fillsAlways(code, branch); });
-  Value exists = isThere ? Value() : Value(arith::CmpIOp::create(code.b, loc, arith::CmpIPredicate::slt, next, end));
+  Value exists = arith::CmpIOp::create(code.b, loc, arith::CmpIPredicate::slt, next, end);
   DotLowering(code, dot, acc).runLast(*this, next, exists);
 }
 

@@ -57,6 +57,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int group_row = in_plane / group_tiles * 8;
   const int group_rows = min(w_tiles - group_row, 8);
   const int h_tile = plane % H;
+  const int n_tile = plane / H;
   const int w0 = (group_row + in_group % group_rows) * 128;
   const int o0 = in_group / group_rows * 128;
   const int C_tiles = (C + 31) / 32;
@@ -65,49 +66,46 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   f16 *const x_slots = (f16 *)kc_shared();
   // 4 slots of 128 by 32 elements.
   f16 *const f_slots = x_slots + stages * slot_size;
-  // Prologue: the first tiles, on their way into their slots.
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
-  const int c_thread = lane % 4 * 8;
-  const int w_thread = lane / 4;
   const int warp = tid / 32;
-  const int w_thread_1 = w_thread + warp * 8;
-  const int w = w0 + w_thread_1;
-  const int x_row = plane / H * H;
-  const int offset = w_thread_1 * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8;
-  const int o_thread = lane % 16 * 8;
-  const int c_thread_1 = lane / 16;
-  const int c_thread_2 = c_thread_1 + warp * 2;
-  const int o = o0 + o_thread;
-  const bool o_inside = o < O;
-  const int chunk = lane % 16 % 8;
-  const int offset_1 = o_thread / 64 * 2048 + c_thread_2 * 64 + (chunk ^ (c_thread_2 % 8)) * 8;
   // Brings a tile into its slot.
   const auto fill = [&](const int c_tile) {
-    const int quotient = c_tile / C_tiles;
-    const int r0 = quotient / S;
-    const int h_r = h_tile + r0 - R / 2;
-    const int s0 = quotient % S;
-    const int c0 = c_tile % C_tiles * 32;
-    const int x_row_1 = ((x_row + h_r) * W + (w + s0 - S / 2)) * C + c0 + c_thread;
-    const int slot_start = c_tile % stages * slot_size;
-    const int x_in_slot = slot_start + offset;
-    const bool inside = c0 + c_thread < C && h_r >= 0 && h_r < H;
-    #pragma unroll
-    for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-      const int w_s = w0 + (w_thread_1 + w_by32 * 32) + s0 - S / 2;
-      kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row_1 + w_by32 * 32 * C],
-                           c_tile < c_tiles && (inside && w_s >= 0 && w_s < W) ? 16 : 0);
-    }
-    const int f_row = ((r0 * S + s0) * C + c0 + c_thread_2) * O + o;
-    const int f_in_slot = slot_start + offset_1;
-    #pragma unroll
-    for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-      kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
-                           c_tile < c_tiles && (o_inside && c0 + (c_thread_2 + c_by8 * 8) < C) ? 16 : 0);
+    if (c_tile < c_tiles) {
+      const int c0 = c_tile % C_tiles * 32;
+      const int quotient = c_tile / C_tiles;
+      const int s0 = quotient % S;
+      const int r0 = quotient / S;
+      const int slot_start = c_tile % stages * slot_size;
+      const int w_thread = lane / 4;
+      const int w_thread_1 = w_thread + warp * 8;
+      const int c = c0 + lane % 4 * 8;
+      const int h_r = h_tile + r0 - R / 2;
+      const bool inside = c < C && h_r >= 0 && h_r < H;
+      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread_1 + s0 - S / 2)) * C + c;
+      const int x_in_slot = slot_start + (w_thread_1 * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
+      #pragma unroll
+      for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
+        const int w_s = w0 + (w_thread_1 + w_by32 * 32) + s0 - S / 2;
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
+                             inside && w_s >= 0 && w_s < W ? 16 : 0);
+      }
+      const int o_thread = lane % 16 * 8;
+      const int c_thread = lane / 16 + warp * 2;
+      const int o = o0 + o_thread;
+      const bool o_inside = o < O;
+      const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
+      const int f_in_slot =
+          slot_start + (o_thread / 64 * 2048 + c_thread * 64 + ((lane % 16 % 8) ^ (c_thread % 8)) * 8);
+      #pragma unroll
+      for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
+        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
+                             o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
+      }
     }
     kc_cp_async_commit();
   };
+  // Prologue: the first tiles, on their way into their slots.
   #pragma unroll
   for (int first = 0; first < 3; ++first) {
     fill(first);
@@ -122,36 +120,36 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   }
   const int warp_row = warp % 2 * 64;
   const int warp_column = warp / 2 * 64;
-  const int lane_column = c_thread_1 * 8;
+  const int lane_row = lane % 16;
+  const int lane_column = lane / 16 * 8;
   alignas(16) unsigned a_frag[32];
   alignas(16) unsigned b_frag[32];
   // Loads what the next products multiply.
   const auto load_fragments = [&](const int start, const int start_1, const int row_start) {
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane % 16) * 32]);
+      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane_row) * 32]);
     }
-    const int chunk_1 = warp / 2 * 8;
+    const int chunk = warp / 2 * 8;
+    const int swizzle = lane_row % 8;
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
       kc_ldmatrix_x4_trans(&b_frag[start_1 + np * 4],
                            &f_slots[row_start +
                                     ((warp_column + np * 16 + lane_column) / 64 * 2048 +
-                                     (((chunk_1 + np * 2 + c_thread_1) % 8) ^ chunk) * 8)]);
+                                     (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
     }
   };
   if (c_tiles > 0) {
-    load_fragments((c_thread_1 ^ (lane % 16 / 2 % 4)) * 8, 0, lane % 16 * 64);
+    load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, lane_row * 64);
   }
   __syncthreads();
-  const int swizzle = lane % 16 / 2 % 4;
-  const int offset_2 = ((c_thread_1 + 2) ^ swizzle) * 8;
-  const int row_start = (lane % 16 + 16) * 64;
-  const int offset_3 = (c_thread_1 ^ swizzle) * 8;
-  const int row_start_1 = lane % 16 * 64;
+  const int swizzle = lane_row / 2 % 4;
+  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
+  const int row_start = (lane_row + 16) * 64;
   for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
     const int slot_start = c_tile % stages * slot_size;
-    load_fragments(slot_start + offset_2, 16, slot_start + row_start);
+    load_fragments(slot_start + offset, 16, slot_start + row_start);
     // A later tile, on its way into the slot that was read last.
     fill(c_tile + 3);
     #pragma unroll
@@ -163,8 +161,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     }
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int slot_start_1 = (c_tile + 1) % stages * slot_size;
-    load_fragments(slot_start_1 + offset_3, 0, slot_start_1 + row_start_1);
+    const int next_tile = c_tile + 1;
+    if (next_tile < c_tiles) {
+      const int slot_start_1 = next_tile % stages * slot_size;
+      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + lane_row * 64);
+    }
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       const int a_reg = mi * 4 + 16;
@@ -181,20 +182,20 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     y_r[reg] = kc_f32_to_f16(acc[reg]);
   }
   // Store y.
-  const int w_thread_2 = w_thread + warp_row;
-  const int o_thread_1 = lane % 4 * 2 + warp_column;
+  const int w_thread = lane / 4 + warp_row;
+  const int o_thread = lane % 4 * 2 + warp_column;
   #pragma unroll
   for (int w_by16 = 0; w_by16 < 4; ++w_by16) {
     #pragma unroll
     for (int o_by8 = 0; o_by8 < 8; ++o_by8) {
-      const int o_1 = o0 + (o_thread_1 + o_by8 * 8);
-      const bool o_inside_1 = o_1 < O;
+      const int o = o0 + (o_thread + o_by8 * 8);
+      const bool o_inside = o < O;
       #pragma unroll
       for (int w_by8 = 0; w_by8 < 2; ++w_by8) {
         const int reg = w_by8 * 2 + o_by8 * 4 + w_by16 * 32;
-        const int w_1 = w0 + (w_thread_2 + w_by8 * 8 + w_by16 * 16);
-        if (w_1 < W && o_inside_1) {
-          *(unsigned *)&y[((x_row + h_tile) * W + w_1) * O + o_1] = *(const unsigned *)&y_r[reg];
+        const int w = w0 + (w_thread + w_by8 * 8 + w_by16 * 16);
+        if (w < W && o_inside) {
+          *(unsigned *)&y[((n_tile * H + h_tile) * W + w) * O + o] = *(const unsigned *)&y_r[reg];
         }
       }
     }

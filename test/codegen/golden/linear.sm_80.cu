@@ -62,36 +62,34 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   bf16 *const x_slots = (bf16 *)kc_shared();
   // 4 slots of 128 by 32 elements.
   bf16 *const w_slots = x_slots + stages * slot_size;
-  // Prologue: the first tiles, on their way into their slots.
   const int tid = (int)threadIdx.x;
   const int lane = tid % 32;
-  const int k_thread = lane % 4 * 8;
-  const int i_thread = lane / 4;
   const int warp = tid / 32;
-  const int i_thread_1 = i_thread + warp * 8;
-  const int x_row = (i0 + i_thread_1) * K;
-  const int offset = i_thread_1 * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8;
-  const int w_row = (j0 + i_thread_1) * K;
   // Brings a tile into its slot.
 #line 3 "linear.kc"
   const auto fill = [&](const int k_tile) {
-    const int k = k_tile * 32 + k_thread;
-    const int x_row_1 = x_row + k;
-    const int x_in_slot = k_tile % stages * slot_size + offset;
-    const bool k_inside = k < K;
-    #pragma unroll
-    for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-      kc_cp_async_zfill_16(&x_slots[x_in_slot] + i_by32 * 1024, &x[x_row_1 + i_by32 * 32 * K],
-                           k_tile < k_tiles && (i0 + (i_thread_1 + i_by32 * 32) < M && k_inside) ? 16 : 0);
-    }
-    const int w_row_1 = w_row + k;
-    #pragma unroll
-    for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-      kc_cp_async_zfill_16(&w_slots[x_in_slot] + j_by32 * 1024, &w[w_row_1 + j_by32 * 32 * K],
-                           k_tile < k_tiles && (j0 + (i_thread_1 + j_by32 * 32) < N && k_inside) ? 16 : 0);
+    if (k_tile < k_tiles) {
+      const int i_thread = lane / 4;
+      const int i_thread_1 = i_thread + warp * 8;
+      const int k = k_tile * 32 + lane % 4 * 8;
+      const bool k_inside = k < K;
+      const int x_row = (i0 + i_thread_1) * K + k;
+      const int x_in_slot = k_tile % stages * slot_size + (i_thread_1 * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
+      #pragma unroll
+      for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + i_by32 * 1024, &x[x_row + i_by32 * 32 * K],
+                             i0 + (i_thread_1 + i_by32 * 32) < M && k_inside ? 16 : 0);
+      }
+      const int w_row = (j0 + i_thread_1) * K + k;
+      #pragma unroll
+      for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
+        kc_cp_async_zfill_16(&w_slots[x_in_slot] + j_by32 * 1024, &w[w_row + j_by32 * 32 * K],
+                             j0 + (i_thread_1 + j_by32 * 32) < N && k_inside ? 16 : 0);
+      }
     }
     kc_cp_async_commit();
   };
+  // Prologue: the first tiles, on their way into their slots.
   #pragma unroll
   for (int first = 0; first < 3; ++first) {
     fill(first);
@@ -127,14 +125,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   }
   __syncthreads();
   const int swizzle = lane_row / 2 % 4;
-  const int offset_1 = ((lane / 16 + 2) ^ swizzle) * 8;
+  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
   const int swizzle_1 = lane % 8 / 2 % 4;
-  const int offset_2 = ((remainder + 2) ^ swizzle_1) * 8;
-  const int offset_3 = ((lane / 16) ^ swizzle) * 8;
-  const int offset_4 = (remainder ^ swizzle_1) * 8;
+  const int offset_1 = ((remainder + 2) ^ swizzle_1) * 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     const int slot_start = k_tile % stages * slot_size;
-    load_fragments(slot_start + offset_1, 16, slot_start + offset_2);
+    load_fragments(slot_start + offset, 16, slot_start + offset_1);
     // A later tile, on its way into the slot that was read last.
     fill(k_tile + 3);
     #pragma unroll
@@ -146,8 +142,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     }
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int slot_start_1 = (k_tile + 1) % stages * slot_size;
-    load_fragments(slot_start_1 + offset_3, 0, slot_start_1 + offset_4);
+    const int next_tile = k_tile + 1;
+    if (next_tile < k_tiles) {
+      const int slot_start_1 = next_tile % stages * slot_size;
+      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + (remainder ^ swizzle_1) * 8);
+    }
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       const int a_reg = mi * 4 + 16;
@@ -195,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     }
   }
   // Store y.
-  const int i_thread_2 = i_thread + warp_row;
+  const int i_thread = lane / 4 + warp_row;
   #pragma unroll
   for (int i_by16 = 0; i_by16 < 4; ++i_by16) {
     #pragma unroll
@@ -205,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
       #pragma unroll
       for (int i_by8 = 0; i_by8 < 2; ++i_by8) {
         const int reg = i_by8 * 2 + j_by8 * 4 + i_by16 * 32;
-        const int i = i0 + (i_thread_2 + i_by8 * 8 + i_by16 * 16);
+        const int i = i0 + (i_thread + i_by8 * 8 + i_by16 * 16);
         if (i < M && j_inside) {
           *(unsigned *)&y[i * N + j] = *(const unsigned *)&y_r[reg];
         }
