@@ -133,7 +133,8 @@ def fields():
 
     def way(i):
         return lambda t, device, s: t.tensor([w[i] for w in WAYS], device=device)
-    mine("canny_thin", "N=20 H=700 W=900", canny_thin)
+    mine("canny_thin", "N=20 H=700 W=900", canny_thin,  # (whole numbers, which no rounding tells apart)
+         made={"x": lambda t, d, s: t.randint(0, 256, (s["N"], s["H"], s["W"]), device=d)})
     mine("ssim", "N=24 H=500 W=620", ssim, positive=("x", "z"), made={"g": lambda t, d, s: t.exp(-(t.arange(11, device=d) - 5.0) ** 2 / 4.5) / 3.7592}, limit=1e-3)
     mine("bilateral", "N=12 H=540 W=700", bilateral)
     mine("gray_scott", "B=8 H=1100 W=1300", gray_scott)
