@@ -15,6 +15,10 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
+/// Columns of a round of three warpgroups with two products in flight each: with these they stay apart in time
+/// (docs/lab/2026-11-27-chains-9.md).
+constexpr int64_t kRoundOfThrees = 96;
+
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
 SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
@@ -248,16 +252,20 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;
-    for (int64_t j : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains) : SmallVector<int64_t>{128, 64}) {
+    SmallVector<int64_t> rounds = isOfThrees  ? SmallVector<int64_t>{kRoundOfThrees}
+                                  : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
+                                              : SmallVector<int64_t>{128, 64};
+    for (int64_t j : rounds) {
       if (!target_.wgmma && !llvm::isPowerOf2_64(uint64_t(j)))
         continue;
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
-      fitted.inFlight = isCascade && target_.wgmma && !isOfThrees ? 2 : 1;
+      fitted.inFlight = isCascade && target_.wgmma ? 2 : 1;
       fitted.producerRegisters = isOfThrees ? costs_.chains.threesFill : isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
+      fitted.held &= !isOfThrees; // (not timed: of 160 registers few are left)
       auto hasSeveral = [&](unsigned d) { return extentMax(p, second[d]) < 0 || extentMax(p, second[d]) > p.tiles[second[d]]; };
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];

@@ -12,12 +12,27 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Vectors of a thread: two, to have more bytes in flight; of many accesses one is enough, and NVRTC takes long for each.
-static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t many) {
-  int64_t accesses = int64_t(l.ops.size());
-  for (int64_t ordinal : l.ops)
-    ops[ordinal]->walk([&](ReadOp) { ++accesses; });
-  return accesses < many ? 2 : 1;
+/// Bytes that a thread asks memory for at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md).
+constexpr int64_t kAskedBytes = 64;
+
+/// Vectors of a thread, of `vector` elements along launch index `along`: two, to have more bytes in flight, where that is no more than what
+/// a thread asks for at a time; of many accesses one is enough, and NVRTC takes long for each.
+static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, int64_t many) {
+  int64_t accesses = int64_t(l.ops.size()), bytes = 0;
+  llvm::SmallPtrSet<Value, 8> counted;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    Operation *op = ops[ordinal];
+    op->walk([&, &dims = dims](ReadOp read) {
+      ++accesses;
+      Operation *maker = read.getTensor().getDefiningOp();
+      bool isMade = maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
+      llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
+      if (!isMade && llvm::any_of(support.set_bits(), [&](unsigned d) { return dims[d] == along; }) &&
+          counted.insert(read.getTensor()).second)
+        bytes += vector * std::max<int64_t>(8, read.getTensor().getType().getElementType().getIntOrFloatBitWidth()) / 8;
+    });
+  }
+  return accesses < many && 2 * bytes <= kAskedBytes ? 2 : 1;
 }
 
 /// Whether some read runs along launch index `index` while it varies along `across`, and has so many of the launch's points that it is no
@@ -59,7 +74,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   l.warps = 8;
   // (What chooses rows, as numbers of 64 bits do, is read once for many elements.)
   int64_t vector = contiguous < 0 ? s.vector() : s.vectorAlong(contiguous);
-  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, costs_.threads.manyAccesses);
+  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, contiguous, vector, costs_.threads.manyAccesses);
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t index) {
