@@ -350,7 +350,9 @@ std::optional<Contraction> findProduct(const Summation &sum) {
 } // namespace
 
 std::optional<Contraction> findContraction(ReduceOp reduce) {
-  if (reduce.getInit() || reduce.getOutMap() || !getStreamedDims(reduce).empty() || findScan(reduce))
+  bool isElsewhere = reduce.getInit() || reduce.getOutMap();
+  if ((isElsewhere && !reduce.getInSet()) || // (a set's sum that blocks add to memory starts at zero)
+      !getStreamedDims(reduce).empty() || findScan(reduce))
     return std::nullopt;
   return findProduct(reduce);
 }

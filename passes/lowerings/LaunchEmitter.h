@@ -237,6 +237,10 @@ private:
   // ReduceToTile.cpp
   /// Continues from an init, keeps the value for readers, stores it if wanted.
   mlir::LogicalResult finishReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value result, BodyToTiles &shaper);
+  /// Whether each block adds what its tile of a sum comes to (te::isAddedByBlocks).
+  bool isAdded(te::ReduceOp op);
+  /// Adds what tiles have come to, where all of a round has been made: the additions run beside its last products.
+  void addToMemory();
   mlir::Value loadInit(te::ReduceOp op, llvm::ArrayRef<int64_t> kept, BodyToTiles &shaper);
 
   // ProductToTile.cpp
@@ -357,6 +361,12 @@ private:
   tile::FuncOp func_;
   llvm::DenseMap<int64_t, mlir::Value> byName_;
   LaunchContext c_;
+  struct PartOfSum {
+    te::ReduceOp op;
+    llvm::SmallVector<int64_t> kept; ///< the launch's indices that its results have
+    mlir::Value tile;
+  };
+  std::vector<PartOfSum> parts_;         ///< that are still to be added to memory
   llvm::SmallVector<int64_t> madeAlong_; ///< the grid's indices that the statement has not: all blocks along them make it
   Values lookBackArgs_;                  ///< as lookBackTensors has them
   size_t nextLookBack_ = 0;              ///< those of the next scan

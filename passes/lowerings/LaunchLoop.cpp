@@ -101,6 +101,7 @@ std::optional<SmallVector<Value>> LaunchEmitter::carryOverRounds(ArrayRef<size_t
       next[sum] = v ? v : next[sum];
       ++sum;
     }
+    addToMemory();
     return next;
   });
   return ok ? std::optional(ends) : std::nullopt;

@@ -6,6 +6,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/te/Hints.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/plan/ChainSets.h"
 
 using namespace mlir;
 
@@ -178,6 +179,10 @@ SmallVector<Value> LaunchEmitter::reduceTile(Combiner kind, ValueRange partials,
 
 LogicalResult LaunchEmitter::finishReduce(ReduceOp op, ArrayRef<int64_t> dims, Value result, BodyToTiles &shaper) {
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
+  if (isAdded(op)) {
+    parts_.push_back({op, kept, result});
+    return success();
+  }
   if (op.getInit()) {
     if (op.isArg())
       return op.emitError() << "an arg reduction cannot continue from an earlier value";
@@ -188,6 +193,33 @@ LogicalResult LaunchEmitter::finishReduce(ReduceOp op, ArrayRef<int64_t> dims, V
   if (isStored(op.getResult()))
     store(result, op.getResult(), op.getOutMapOrIdentity(), kept, {}, shaper, op.getLoc());
   return success();
+}
+
+bool LaunchEmitter::isAdded(ReduceOp op) {
+  for (size_t n = 0; n < l_.ops.size(); ++n)
+    if (ops_[l_.ops[n]] == op)
+      return isAddedByBlocks(l_, n, ops_);
+  return false;
+}
+
+void LaunchEmitter::addToMemory() {
+  for (PartOfSum &part : parts_) {
+    SmallVector<int64_t> mask;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(part.tile.getType()).getShape();
+    for (auto [own, d] : llvm::enumerate(part.kept))
+      if (c_.needsMask(d, shape[d]) && !hasRoomForTiles(part.op, own, shape[d]))
+        mask.push_back(d);
+    llvm::sort(mask);
+    SmallVector<AffineExpr> indices = llvm::map_to_vector(part.kept, [&](int64_t d) { return b_.getAffineDimExpr(d); }), subscripts;
+    AffineMap out = part.op.getOutMapOrIdentity();
+    for (AffineExpr e : out.getResults())
+      subscripts.push_back(e.replaceDims(indices));
+    AffineMap map = AffineMap::get(c_.rank(), out.getNumSymbols(), subscripts, b_.getContext());
+    tile::ScatterOp::create(b_, part.op.getLoc(), CombinerAttr::get(b_.getContext(), part.op.getKind()), part.tile,
+                            c_.buffers.lookup(part.op.getResult()), map, c_.offsets, ValueRange{}, mask, Value(), /*guarded=*/false,
+                            /*copies=*/0, /*elements=*/0);
+  }
+  parts_.clear();
 }
 
 Value LaunchEmitter::loadInit(ReduceOp op, ArrayRef<int64_t> kept, BodyToTiles &shaper) {

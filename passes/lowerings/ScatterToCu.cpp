@@ -2,6 +2,8 @@
 // tile.scatter: additions and writes that data places, by atomics, vectors or into the copies of a block.
 #include "passes/lowerings/AccessLowering.h"
 
+#include "passes/lowerings/MaskNames.h"
+#include "passes/lowerings/SideBySide.h"
 #include "passes/lowerings/Tallies.h"
 
 using namespace mlir;
@@ -23,11 +25,44 @@ static bool addsVectors(ThreadCode &c, tile::ScatterOp op, const AccessLowering 
          (!op.getCondition() || isAlike(op.getCondition()));
 }
 
+/// Adds vectors of registers that lie side by side; false where there are none.
+static bool addSideBySide(ThreadCode &c, tile::ScatterOp op, AccessLowering &access, Location loc) {
+  RegTile value = c.tiles.lookup(op.getValue());
+  if (!c.hasVectorAdds || op.getKind() != te::Combiner::Sum || !op.getValue().getType().getElementType().isF32() || !value.array ||
+      value.first || !op.getIndexTiles().empty() || op.getCondition() || op.getGuarded() || c.tallies.lookup(op.getBase()))
+    return false;
+  ArrayRef<int64_t> shape = op.getValue().getType().getShape();
+  for (int64_t count : {4, 2})
+    if (std::optional<tile::Digits> others = SideBySide(c.func, op.getBase(), op.getMap(), op.getMask(), shape, value.layout).find(count)) {
+      guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+        OpenDigits open;
+        c.overDigits(*others, loc, open, [&] {
+          SmallVector<Value> coords = access.coordinates(open);
+          guarded(c.b, loc, access.inside(coords), [&] {
+            // Tiles differ by the same for all of their points (SideBySide): what a thread adds to its tile's place no loop changes.
+            SmallVector<Value> own = c.coordinates(value.layout, open, shape.size(), loc), tile = c.scalarsOf(op.getOffsets()), at;
+            for (Value &v : own)
+              v = v ? v : c.index(0, loc);
+            for (AffineExpr e : op.getMap().getResults())
+              at.push_back(c.add(subscriptAt(c, e, tile, loc), subscriptAt(c, e, own, loc), loc));
+            cu::AddVectorOp::create(c.b, loc, value.array, c.registerIndex(value.layout, open, loc), access.base(), access.address(at),
+                                    count);
+          });
+        });
+      });
+      return true;
+    }
+  return false;
+}
+
 void lowerScatter(ThreadCode &c, tile::ScatterOp op) {
   Location loc = cu::unnamed(op.getLoc());
   AccessLowering access(c, op.getMap(), op.getBase(), op.getValue(), op.getOffsets(), op.getMask(), loc);
-  if (!addsVectors(c, op, access))
+  if (!addsVectors(c, op, access)) {
     access.scalarOnly();
+    if (addSideBySide(c, op, access, loc))
+      return;
+  }
   RegTile value = registersOf(c, op.getValue(), access, loc);
   guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
     access.forEachVector([&](Value r, OpenDigits &open) {

@@ -74,9 +74,10 @@ bool Scheduler::fitsChainSet(LaunchPlan &p, const ChainSet &set) {
     if (!bring(producer, c.a, c.m, c.k) || !bring(producer, c.b, c.n, c.k))
       return false;
   }
-  for (const SetReader &r : set.readers)
+  for (const SetReader &r : llvm::concat<const SetReader>(set.readers, set.added))
     if (!bring(r.op, r.other(), r.columns(), r.product.k))
       return false;
+  once += m * j * kBytes * int64_t(set.added.size()); // what lies across their rows, on its way
   each += bytesBeside(p, indicesOf(first.rows(), dims), dims[first.walked]);
   fitPart(p, n);
   StoredBytes stored = storedBytes(p);

@@ -61,9 +61,11 @@ int64_t Grouper::dropGroup(int64_t n, int64_t candidate) {
 bool Grouper::joinSet(int64_t i) {
   for (auto [n, set] : llvm::enumerate(sets_)) {
     SetReader &first = set.readers.front();
-    bool isReader = llvm::any_of(set.readers, [&](SetReader &r) { return r.op == ops_[i]; });
+    auto isOwn = [&](SetReader &r) { return r.op == ops_[i]; };
+    bool isReader = llvm::any_of(set.readers, isOwn);
+    auto added = llvm::find_if(set.added, isOwn);
     bool isProducer = llvm::is_contained(set.producers, ops_[i]);
-    if (!isReader && !isProducer)
+    if (!isReader && !isProducer && added == set.added.end())
       continue;
     auto [at, isNew] = groupOfSet_.try_emplace(n, groups_.size());
     if (isNew) { // the readers' space: what they walk is the launch's loop
@@ -74,7 +76,9 @@ bool Grouper::joinSet(int64_t i) {
       g.loops = {int64_t(first.walked)};
     }
     Group &g = groups_[at->second];
-    SmallVector<int64_t> dims = isReader ? llvm::to_vector(llvm::seq<int64_t>(0, first.op.getNumDims())) : first.dims;
+    SmallVector<int64_t> dims = isReader     ? llvm::to_vector(llvm::seq<int64_t>(0, first.op.getNumDims()))
+                                : isProducer ? first.dims
+                                             : set.dimsOfAdded(*added);
     if (isProducer && isOneIndex(set, cast<ReduceOp>(ops_[i]), target_, facts_)) {
       dims.push_back(first.columns().front());
     } else if (isProducer) {

@@ -159,7 +159,10 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     int64_t producer = ordinal_[read.getTensor()];
     if (owner_[producer] != candidate)
       continue;
-    if (!hasAtOnce(g, ops_[producer]))
+    bool isAdded = llvm::any_of(sets_, [&](ChainSet &set) { // whose other parts other blocks have
+      return llvm::any_of(set.added, [&](SetReader &r) { return r.op == ops_[producer]; });
+    });
+    if (isAdded || !hasAtOnce(g, ops_[producer]))
       return false;
     if (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map))
       return false;

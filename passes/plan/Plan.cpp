@@ -12,6 +12,7 @@
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
 #include "passes/plan/Beside.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/ProductTime.h"
 #include "passes/plan/Scheduler.h"
 #include "passes/plan/StatementOrder.h"
@@ -104,6 +105,8 @@ void Scheduler::emitRemarks() {
 }
 
 SmallVector<int64_t> Scheduler::reducedInTile(const LaunchPlan &l, size_t n) {
+  if (isAddedByBlocks(l, n, ops_))
+    return {};
   ArrayRef<int64_t> dims = l.dims[n], kept = dims.take_front(getNumParallel(ops_[l.ops[n]])), reduced = dims.drop_front(kept.size());
   return llvm::to_vector(llvm::make_filter_range(
       reduced, [&](int64_t index) { return llvm::is_contained(l.grid, index) && !llvm::is_contained(kept, index); })); // (a scan's own is)

@@ -4,6 +4,7 @@
 #include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/ChainSets.h"
 
 using namespace mlir;
 
@@ -25,6 +26,7 @@ public:
     for (auto [n, ordinal] : llvm::enumerate(l_.ops)) {
       op_ = ops_[ordinal];
       dims_ = l_.dims[n];
+      isAdded_ = isAddedByBlocks(l_, n, ops_);
       varying_.clear();
       addLoads();
       addStores();
@@ -59,7 +61,7 @@ private:
       sketch_.loads.push_back(std::move(t));
     });
     // What a reduction goes on from, at the point of its result.
-    auto reduce = dyn_cast<ReduceOp>(op_);
+    auto reduce = isAdded_ ? ReduceOp() : dyn_cast<ReduceOp>(op_);
     if (Value init = reduce ? reduce.getInit() : Value(); init && !members_.contains(init.getDefiningOp()))
       sketch_.loads.push_back(ofResult(reduce.getResult(), init));
   }
@@ -143,6 +145,7 @@ private:
   llvm::SmallPtrSet<Operation *, 8> members_;
   LaunchSketch sketch_;
   Operation *op_ = nullptr; ///< the statement that is looked at
+  bool isAdded_ = false;    ///< to what is in memory, which it does not take
   ArrayRef<int64_t> dims_;
   llvm::DenseMap<Value, llvm::BitVector> varying_;
 };

@@ -112,6 +112,7 @@ private:
   ArrayRef<Operation *> writersTo(Value tensor) { return writers_[memory_.getLeaderValue(tensor.getAsOpaquePointer())]; }
   bool isLeftInMemory(Operation *op);
   bool isByFirstTile(Operation *op, int64_t index);
+  bool isAdded(Operation *op);
   bool isOneTile(const LaunchPlan &l, int64_t index);
   bool areApart(ReadOp read, Operation *reader, Operation *writer);
   bool isOwnPoint(ReadOp read, Operation *writer);
@@ -232,7 +233,7 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
     return verifyOwnRead(op, read);
   SmallVector<int64_t> made = llvm::map_to_vector(getResultDims(read.getTensor()), [&](unsigned d) { return at_[producer].dims[d]; });
   auto compute = dyn_cast<ComputeOp>(producer);
-  if (isa<ScatterOp>(producer))
+  if (isa<ScatterOp>(producer) || isAdded(producer))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", to which other tiles of the launch add";
   if (compute && (compute.getCondition() || compute.getYield().getCondition() || compute.getOutMap()))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which the launch has a part";
@@ -410,11 +411,19 @@ bool Verifier::isByFirstTile(Operation *op, int64_t index) {
            }).wasInterrupted() == false;
 }
 
+/// Whether each block has a part of a sum, by its tile of an index of the grid, and adds it to what is in memory, in any order.
+bool Verifier::isAdded(Operation *op) {
+  auto sum = dyn_cast<ReduceOp>(op);
+  return sum && sum.getAnyOrder() && sum.getInit() && llvm::any_of(at_[op].dims.drop_front(getNumParallel(op)), [&](int64_t index) {
+           return llvm::is_contained(launchOf(op).grid, index);
+         });
+}
+
 /// What one tile writes no other one does, nor another statement of the launch.
 LogicalResult Verifier::verifyWriter(Operation *op) {
   const LaunchPlan &l = launchOf(op);
   for (int64_t index : l.grid)
-    if (!dimOf(op, index) && !isOneTile(l, index) && !isByFirstTile(op, index))
+    if (!dimOf(op, index) && !isOneTile(l, index) && !isByFirstTile(op, index) && !(isAdded(op) && llvm::is_contained(at_[op].dims, index)))
       return wrong(op) << nameOf(op) << " is written by every tile along '" << l.indices[index] << "'";
   for (Value result : op->getResults())
     for (Operation *other : writersTo(result)) {

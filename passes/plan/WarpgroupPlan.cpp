@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with a product on warpgroup units: the cost model of unit wgmma.
 #include "passes/analysis/UnitOperands.h"
+#include "passes/plan/ChainSets.h"
 #include "passes/plan/ProductRounds.h"
 #include "passes/plan/ProductTime.h"
 #include "passes/plan/Schedule.h"
@@ -449,7 +450,7 @@ Scheduler::StoredBytes Scheduler::storedBytes(const LaunchPlan &l) {
   StoredBytes stored;
   llvm::BitVector inTile = findInTile(l);
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    if (isa<ScatterOp>(ops_[ordinal]))
+    if (isa<ScatterOp>(ops_[ordinal]) || isAddedByBlocks(l, n, ops_))
       continue; // from registers
     auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
     SmallVector<int64_t> reduced = reducedInTile(l, n);

@@ -7,6 +7,7 @@
 #include "passes/plan/ChainSets.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Rewrite.h"
+#include "passes/plan/Schedule.h"
 
 using namespace mlir;
 
@@ -18,9 +19,19 @@ using namespace te;
 
 namespace {
 
-/// Marks the readers of sets that pay, and says of others why they do not form one.
-void markSets(KernelOp kernel, const Target &target, const SizeFacts &facts) {
+/// A sum that the launch of a set adds to memory.
+struct AddedSum {
+  ReduceOp sum;
+  Operation *front; ///< the first statement of the set
+  unsigned row, column;
+  ReduceOp last; ///< of those that take what it takes: its products run beside the additions
+};
+
+/// Marks the readers of sets that pay, and says of others why they do not form one. Returns the sums that are added.
+std::vector<AddedSum> markSets(KernelOp kernel, const Target &target, const SizeFacts &facts) {
   std::vector<std::pair<Operation *, std::string>> refused;
+  std::vector<AddedSum> sums;
+  FailureOr<KernelSchedule> schedule = getKernelSchedule(kernel, target.name);
   std::vector<ChainSet> sets = findChainSets(kernel, target, facts, /*unmarked=*/true, &refused);
   for (auto &[reader, why] : refused)
     emitRemark(reader->getLoc()) << "this product and others that take the same results have a launch each: " << why;
@@ -32,11 +43,114 @@ void markSets(KernelOp kernel, const Target &target, const SizeFacts &facts) {
     for (ChainSet &other : sets)
       if (meet(set, other))
         together.push_back(&other);
-    if (paysAsSets(together, target, facts))
-      for (SetReader &r : set.readers)
-        r.op.setInSet(true);
+    bool isGiven = succeeded(schedule) && schedule->addsInMemory && !set.added.empty();
+    if (!isGiven && !paysAsSets(together, target, facts))
+      continue;
+    for (SetReader &r : llvm::concat<SetReader>(set.readers, set.added))
+      r.op.setInSet(true);
+    for (SetReader &r : set.added) {
+      AddedSum &added =
+          sums.emplace_back(AddedSum{r.op, set.producers.front(), r.rows().front(), r.columns().front(), set.readers.front().op});
+      for (SetReader &reader : set.readers)
+        if (added.last->isBeforeInBlock(reader.op))
+          added.last = reader.op;
+    }
   }
+  return sums;
 }
+
+/// Starts sums that a set's launch adds to memory at zeros, which are there before it.
+class SumsFromZero {
+public:
+  explicit SumsFromZero(std::vector<AddedSum> sums) : sums_(std::move(sums)) {}
+
+  using Site = AddedSum;
+  StringRef name() const { return "te-chain-products"; }
+
+  FailureOr<std::optional<Site>> find(Operation *statement) {
+    auto found = llvm::find_if(sums_, [&](const AddedSum &s) { return s.sum == statement; });
+    return found == sums_.end() || ReduceOp(found->sum).getInit() ? std::optional<Site>() : std::optional<Site>(*found);
+  }
+  RewriteSketch sketch(const Site &site) const {
+    RewriteSketch s;
+    StatementSketch sum = s.sketchOf(site.sum);
+    TensorSketch whole = sum.stores.front(), added = {layoutOf(site).shape, whole.element};
+    AffineMap points = ReduceOp(site.sum).getExtents().getSubMap(llvm::to_vector(llvm::seq(0u, sum.parallel)));
+    s.drop(site.sum);
+    s.make({ComputeOp::getOperationName(), added.shape, added.shape.getNumResults(), {}, {added}});
+    sum.loads.push_back(added);
+    sum.stores.front() = added;
+    s.make({ComputeOp::getOperationName(), points, sum.parallel, {added}, {whole}});
+    s.make(std::move(sum));
+    return s;
+  }
+  void apply(const Site &site) {
+    ReduceOp sum = site.sum;
+    sum.emitRemark() << "the launch of others that take the same results adds what its tiles come to into memory, since the order is any: "
+                        "that is faster than to compute those once more";
+    AddedLayout layout = layoutOf(site);
+    auto type = RankedTensorType::get(SmallVector<int64_t>(layout.shape.getNumResults(), ShapedType::kDynamic),
+                                      sum.getResult().getType().getElementType());
+    makeReadable(sum, layout.subscripts);
+    sum.getInitMutable().assign(makeZeros(sum, layout.shape, type, site.front));
+    sum.setOutMap(layout.subscripts);
+    sum.setShape(layout.shape);
+    sum.getResult().setType(type);
+    if (site.last->isBeforeInBlock(sum) && !isReadBetween(site))
+      sum->moveBefore(site.last);
+  }
+
+private:
+  static AddedLayout layoutOf(const Site &site) { return layoutOfAdded(site.sum, site.row, site.column); }
+
+  /// The sum as its readers know it, in their launches: where it lies in memory is the launch's that adds.
+  static void makeReadable(ReduceOp sum, AffineMap subscripts) {
+    OpBuilder b(sum->getContext());
+    b.setInsertionPointAfter(sum);
+    unsigned rank = sum.getNumParallel();
+    ComputeOp copy = makePoints(sum, sum.getResult().getType(), sum.getExtents().getSubMap(llvm::to_vector(llvm::seq(0u, rank))),
+                                b.getArrayAttr(sum.getIndices().getValue().take_front(rank)), sum.getNameAttr(), b);
+    sum.getResult().replaceAllUsesWith(copy.getResult());
+    OpBuilder inside = OpBuilder::atBlockEnd(&copy.getBlock());
+    Value read =
+        ReadOp::create(inside, sum.getLoc(), sum.getResult().getType().getElementType(), sum.getResult(), copy.getBlock().getArguments(),
+                       AffineMapAttr::get(subscripts), BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+    YieldOp::create(inside, sum.getLoc(), read, Value());
+  }
+  static Value makeZeros(ReduceOp sum, AffineMap shape, RankedTensorType type, Operation *front) {
+    OpBuilder b(front);
+    SmallVector<Attribute> names;
+    for (unsigned d = 0; d < shape.getNumResults(); ++d)
+      names.push_back(b.getStringAttr("z" + llvm::Twine(d)));
+    StringAttr name = sum.getNameAttr() ? b.getStringAttr(sum.getNameAttr().getValue() + "_zeros") : StringAttr();
+    ComputeOp zeros = makePoints(sum, type, shape, b.getArrayAttr(names), name, b);
+    OpBuilder inside = OpBuilder::atBlockEnd(&zeros.getBlock());
+    YieldOp::create(inside, sum.getLoc(),
+                    arith::ConstantOp::create(inside, sum.getLoc(), inside.getZeroAttr(type.getElementType())).getResult(), Value());
+    return zeros.getResult();
+  }
+  /// A pointwise statement whose body is still to be written.
+  static ComputeOp makePoints(ReduceOp sum, RankedTensorType type, AffineMap extents, ArrayAttr indices, StringAttr name, OpBuilder &b) {
+    auto points = ComputeOp::create(b, sum.getLoc(), type, indices, extents, IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(),
+                                    name, false);
+    Block &block = points.getBody().emplaceBlock();
+    for (unsigned d = 0; d < extents.getNumResults(); ++d)
+      block.addArgument(b.getIndexType(), sum.getLoc());
+    return points;
+  }
+  /// Whether the sum takes what is made behind the last of the others.
+  static bool isReadBetween(const Site &site) {
+    bool isRead = false;
+    ReduceOp(site.sum).walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if (Operation *def = v.getDefiningOp(); def && def->getBlock() == site.last->getBlock())
+          isRead |= !def->isBeforeInBlock(site.last);
+    });
+    return isRead;
+  }
+
+  std::vector<AddedSum> sums_;
+};
 
 /// Products that `readers`, of which `first` stands in front, have for themselves, beside those that others read.
 struct OwnProducts {
@@ -77,7 +191,7 @@ public:
   FailureOr<std::optional<Site>> find(Operation *statement) {
     for (size_t n = 0; n < sets_.size(); ++n) {
       Site site;
-      for (SetReader &r : sets_[n].readers) {
+      for (SetReader &r : llvm::concat<SetReader>(sets_[n].readers, sets_[n].added)) {
         site.readers.push_back(r.op);
         if (!site.first || r.op->isBeforeInBlock(site.first))
           site.first = r.op;
@@ -95,8 +209,9 @@ public:
   void apply(const Site &site) { makeOwn(site, "others"); }
 
   bool hasReader(Operation *op) const {
-    return llvm::any_of(sets_,
-                        [&](const ChainSet &set) { return llvm::any_of(set.readers, [&](const SetReader &r) { return r.op == op; }); });
+    return llvm::any_of(sets_, [&](const ChainSet &set) {
+      return llvm::any_of(llvm::concat<const SetReader>(set.readers, set.added), [&](const SetReader &r) { return r.op == op; });
+    });
   }
 
 private:
@@ -138,7 +253,8 @@ struct TeChainProductsPass : impl::TeChainProductsBase<TeChainProductsPass> {
       return signalPassFailure();
     const Target &target = *known->target;
     const SizeFacts facts = known->facts();
-    markSets(kernel, target, facts);
+    if (failed(rewriteEach(kernel, SumsFromZero(markSets(kernel, target, facts)))))
+      return signalPassFailure();
     SetSplitter sets(findChainSets(kernel, target, facts));
     if (failed(rewriteEach(kernel, sets)))
       return signalPassFailure();

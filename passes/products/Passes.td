@@ -293,12 +293,15 @@ def TeChainProducts : Pass<"te-chain-products", "::kernelc::te::KernelOp"> {
     once more, if that takes less time than writing s to memory and reading it back. Then s need not be in memory at all.
     Several products may take several others' results so (`passes/plan/ChainSets.h`): those that sum along one index of
     them are a set, marked `in_set`, and each set has producers of its own, if all sets together take less time.
+    A set whose sums may come in any order may stand in the launch of another one that walks what it has in rows: there each block has a
+    part of its sums, which it adds to memory. Such a sum goes on from zeros (`init`) that a statement ahead of both makes.
 
     *Runs after `te-reduce-in-tiles`, because* what is reduced of s in its own launch is known then; before `te-split-reduce` and
     `te-repack`, which leave chains alone. A remark says so. Where a chain does not fit or does not pay, a remark says
     why, with numbers, and each product has a launch of its own.
 
-    Left alone: targets without warpgroup products; products that no tile holds. Numeric effect: none.
+    Left alone: targets without warpgroup products; products that no tile holds. Numeric effect: none, but for the order of sums that
+    may come in any.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,

@@ -108,7 +108,7 @@ public:
     SmallVector<ComputeOp> written;
     llvm::DenseSet<Operation *> inSets;
     for (ChainSet &set : findChainSets(of_.kernel, of_.target, of_.facts))
-      for (SetReader &reader : set.readers)
+      for (SetReader &reader : llvm::concat<SetReader>(set.readers, set.added))
         inSets.insert(reader.op);
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findContraction(reduce)) {

@@ -100,7 +100,8 @@ public:
 
   /// Where the schedule asks for adds in memory and no sum may have them.
   void remarkOnMerge() {
-    if (schedule_.addsInMemory && !adds_)
+    auto isAdded = [](ReduceOp r) { return r.getInSet() && r.getInit(); }; // by te-chain-products
+    if (schedule_.addsInMemory && !adds_ && llvm::none_of(kernel_.getBlock().getOps<ReduceOp>(), isAdded))
       kernel_.emitRemark() << "schedule: 'merge' is memory, and there is no sum in parts that may add up in any order ('order(any)')";
   }
 

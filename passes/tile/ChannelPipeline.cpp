@@ -75,6 +75,28 @@ private:
     return held;
   }
 
+  /// The slot to which the threads that multiply write the first operand of `dot`, which is `fed` of it: each has a part that others read.
+  /// It is free once all have waited for the product of the round before, and the unit reads what all have written. Its rows run along
+  /// the dot's own, as registers do.
+  void writeAcross(DotOp dot, DotOp fed) {
+    Location loc = cu::unnamed(dot.getLoc());
+    auto type = cast<RankedTensorType>(dot.getA().getType());
+    auto several = [&](int64_t d) { return type.getDimSize(d) > 1; };
+    auto rows = llvm::find_if(llvm::reverse(dot.getM()), several);
+    int64_t along = rows == llvm::reverse(dot.getM()).end() ? dot.getM().back() : *rows;
+    auto ring = RingType::get(func_.getContext(), type.getShape(), type.getElementType(), 1, along, kSwizzled);
+    OpBuilder setup = OpBuilder::atBlockBegin(&func_.getBlock());
+    Value slot = RingOp::create(setup, dot.getA().getLoc(), ring);
+    b_.setInsertionPoint(fed);
+    Value number = constant(0, loc);
+    BarrierOp::create(b_, loc);
+    RingStoreOp::create(b_, loc, slot, number, dot.getA());
+    AsyncWaitOp::create(b_, loc, 0);
+    BarrierOp::create(b_, loc);
+    fed.getAMutable().assign(slot);
+    fed.getANumberMutable().assign(number);
+  }
+
   /// Product number `n`: its operands into slots, itself onto them, its result waited for, and the slots let go.
   LogicalResult pipeline(Supply &s, size_t n) {
     SmallVector<Supply *> together = supplies_.sideBySide(s);
@@ -130,6 +152,8 @@ private:
       for (LoadOp load : other->loads())
         if (!slots_.count(load) && !llvm::is_contained(places[load->getBlock()], load))
           places[load->getBlock()].push_back(load);
+    if (places.count(s.loop().getBody()))
+      llvm::append_range(places[s.loop().getBody()], supplies_.vectorsOf(s));
     for (Supply *next = supplies_.findFilledWith(s); next; next = supplies_.findFilledWith(*next))
       for (LoadOp load : next->loads())
         if (!slots_.count(load) && places.count(load->getBlock()) && !llvm::is_contained(places[load->getBlock()], load))
@@ -168,6 +192,8 @@ private:
       if (isa<RingType>(a.getType()) && first.number() != second.number())
         fed.getANumberMutable().assign(first.number());
     }
+    if (s.across)
+      writeAcross(dot, fed);
     fed.setARounded(false); // tensor copies have rounded
     fed.setBRounded(false);
     return fed;
@@ -237,7 +263,8 @@ private:
 
   ChannelType channelOf(const Filled &f, ArrayRef<LoadOp> loads) {
     // Rings are read by warps themselves where their elements pass through registers.
-    bool byWarps = func_.getUnit() != Unit::Wgmma || llvm::any_of(supplies_.all(), [&](const Supply &other) {
+    bool byWarps = func_.getUnit() != Unit::Wgmma || llvm::any_of(loads, [&](LoadOp load) { return supplies_.isVector(load); }) ||
+                   llvm::any_of(supplies_.all(), [&](const Supply &other) {
                      return (other.inRegisters || other.held) &&
                             llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });
                    });
@@ -309,12 +336,27 @@ private:
     if (llvm::is_contained(f->byThreads, true))
       FilledOp::create(b_, loc, f->channel, f->number);
     AwaitOp::create(b_, loc, f->channel, f->number);
+    for (auto [from, ring] : llvm::zip(loads, f->rings))
+      if (supplies_.isVector(from))
+        readWhereUsed(from, ring, f->number);
     for (auto [from, ring] : llvm::zip(loads, f->rings)) // (an operand that is one of them is masked in its slot first)
       if (LoadOp load = from; s.inRegisters && !s.direct && load != s.second) {
         Value v = load.getResult();
         v.replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), v.getType(), ring, f->number));
       }
     return success();
+  }
+
+  /// Reads a vector from its slot where it is needed first.
+  void readWhereUsed(LoadOp load, Value ring, Value number) {
+    OpBuilder::InsertionGuard guard(b_);
+    Operation *first = load->getBlock()->getTerminator();
+    for (Operation *user : load->getUsers())
+      if (Operation *own = load->getBlock()->findAncestorOpInBlock(*user); own->isBeforeInBlock(first))
+        first = own;
+    if (b_.getInsertionPoint() == load->getBlock()->end() || !first->isBeforeInBlock(&*b_.getInsertionPoint()))
+      b_.setInsertionPoint(first);
+    load.getResult().replaceAllUsesWith(RingLoadOp::create(b_, load.getLoc(), load.getResult().getType(), ring, number));
   }
 
   /// Releases what was filled in `block` and dot number `n` is the last to read. The builder stands in that block.

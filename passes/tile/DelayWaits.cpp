@@ -68,18 +68,37 @@ SmallVector<LoadOp> loadFirst(FuncOp func, Block *block) {
   return later;
 }
 
-/// Moves `wait`, and the releases of slots that stand behind it, to where its result is first needed.
-void delay(DotWaitOp wait) {
+/// Moves `wait`, and the releases of slots that stand behind it, to where its result is first needed, or that of one issued later: products
+/// end in their order, and ptxas serializes them all where the accumulators of an earlier one are still in flight while a later one's are
+/// read (C7514).
+void delay(DotWaitOp wait, ArrayRef<std::pair<DotWaitOp, DotOp>> later) {
   Block *block = wait->getBlock();
   Operation *user = block->getTerminator();
   for (Operation *u : wait->getUsers())
     if (Operation *own = block->findAncestorOpInBlock(*u); own && own->isBeforeInBlock(user))
       user = own;
+  for (auto [other, dot] : later)
+    for (Operation *u : DotWaitOp(other)->getUsers())
+      if (Operation *own = block->findAncestorOpInBlock(*u); own && own->isBeforeInBlock(user))
+        user = own;
   SmallVector<Operation *> moved{wait};
   for (Operation *op = wait->getNextNode(); isa_and_nonnull<ReleaseOp>(op); op = op->getNextNode())
     moved.push_back(op);
   for (Operation *op : moved)
     op->moveBefore(user);
+}
+
+/// Moves a vector that is only spread over a tile to where that is needed: behind the wait, so that fewer registers are held ahead of it.
+void sink(RingLoadOp vector) {
+  auto spread = vector->hasOneUse() ? dyn_cast<BroadcastOp>(*vector->user_begin()) : BroadcastOp();
+  if (!spread || spread->getBlock() != vector->getBlock() || spread->use_empty())
+    return;
+  Operation *user = vector->getBlock()->getTerminator();
+  for (Operation *u : spread->getUsers())
+    if (Operation *own = vector->getBlock()->findAncestorOpInBlock(*u); own->isBeforeInBlock(user))
+      user = own;
+  vector->moveBefore(user);
+  spread->moveBefore(user);
 }
 
 } // namespace
@@ -97,8 +116,10 @@ void delayWaits(FuncOp func) {
     if (waits.size() < 3)
       continue;
     SmallVector<LoadOp> later = loadFirst(func, block);
-    for (auto [wait, dot] : waits)
-      delay(wait);
+    for (auto [n, issued] : llvm::enumerate(waits))
+      delay(issued.first, ArrayRef(waits).drop_front(n + 1));
+    for (RingLoadOp vector : llvm::to_vector(block->getOps<RingLoadOp>()))
+      sink(vector);
     Operation *first = *block->getOps<DotWaitOp>().begin();
     for (LoadOp load : later)
       if (first->isBeforeInBlock(load))

@@ -74,6 +74,11 @@ FailureOr<Supply> Supplies::supplyOf(DotOp dot) {
     s.first.push_back(dot.getA().getDefiningOp<LoadOp>());
   else
     s.first = boxesBehind(dot, fromProduct);
+  s.across = func_.getUnit() == Unit::Wgmma && fromProduct && liesAcross(dot);
+  if (s.across) { // (what else it is made of, another dot has brought, or those load who multiply)
+    s.inRegisters = false;
+    s.first.clear();
+  }
   if (fromProduct) // what no tensor copy brings beside the other product's results is loaded by those who multiply
     llvm::erase_if(s.first, [&](LoadOp load) { return !canTravel(load, dot); });
   auto refuse = [&] { return mlir::emitError(te::getScheduleLoc(dot)); };
@@ -95,7 +100,36 @@ FailureOr<Supply> Supplies::supplyOf(DotOp dot) {
   return s;
 }
 
+SmallVector<LoadOp> Supplies::vectorsOf(Supply &s) {
+  constexpr int64_t kFewestDots = 3, kSlotBytes = 128; // (slots of tensor copies begin at multiples of it)
+  SmallVector<LoadOp> found;
+  Block *block = s.loop().getBody();
+  bool isFirst = llvm::find_if(supplies_, [&](Supply &other) { return other.loop() == s.loop(); }) == &s;
+  if (func_.getUnit() != Unit::Wgmma || !isFirst || llvm::range_size(block->getOps<DotOp>()) < kFewestDots)
+    return found;
+  for (LoadOp load : block->getOps<LoadOp>()) {
+    auto type = load.getResult().getType();
+    bool isOperand = llvm::any_of(supplies_, [&](Supply &other) { return llvm::is_contained(other.loads(), load); });
+    if (isOperand || !isBox(load) || llvm::count_if(type.getShape(), [](int64_t n) { return n > 1; }) != 1 ||
+        type.getNumElements() * type.getElementTypeBitWidth() / 8 % kSlotBytes || !isOnlyRead(load.getBase()))
+      continue;
+    vectors_.insert(load);
+    if (canTravel(load, s.dot))
+      found.push_back(load);
+    else
+      vectors_.erase(load);
+  }
+  return found;
+}
+
 RingType Supplies::ringOf(LoadOp load, DotOp dot) {
+  if (isVector(load)) {
+    auto type = load.getResult().getType();
+    int64_t along = contiguousRun(func_, load.getBase(), load.getMap(), type.getShape()).dim;
+    return along < 0 ? RingType()
+                     : RingType::get(func_.getContext(), type.getShape(), type.getElementType(), std::max<int64_t>(2, func_.getStages()),
+                                     along, /*pad=*/0);
+  }
   RingType boxes = boxesOf(load, dot);
   if (!isCopiedByThreads(load, dot) || runsAlongRows(boxes, dot))
     return boxes;
@@ -166,8 +200,24 @@ SmallVector<LoadOp> Supplies::boxesBehind(DotOp dot, bool &fromProduct) {
   return loads;
 }
 
+bool Supplies::liesAcross(DotOp dot) {
+  SmallVector<Value> work{dot.getA()};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != dot->getBlock() || !seen.insert(op).second)
+      continue;
+    auto other = dyn_cast<DotOp>(op);
+    if (other && llvm::any_of(dot.getK(), [&](int64_t d) { return llvm::is_contained(other.getM(), d); }))
+      return true;
+    if (!other)
+      llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
 bool Supplies::runsOn(const Supply &s) {
-  return func_.getUnit() != Unit::Simt && !s.inRegisters && isa<BlockArgument>(DotOp(s.dot).getAcc());
+  return func_.getUnit() != Unit::Simt && !s.inRegisters && !s.across && isa<BlockArgument>(DotOp(s.dot).getAcc());
 }
 
 bool Supplies::canHold(Supply &s) {

@@ -15,6 +15,7 @@ struct Supply {
   tile::LoadOp second;
   bool direct = false;                  ///< a is what travels for it
   bool inRegisters = false;             ///< a passes through registers
+  bool across = false;                  ///< a is made of another dot's results, whose rows this one sums: it is written to a slot
   bool held = false;                    ///< a is loaded to registers once, before the loop
   tile::MaskOp aMask, bMask;            ///< applied in the slots
   llvm::SmallVector<tile::LoadOp> over; ///< what is filled together with its own for dots before it: those slots are free when its own are
@@ -51,6 +52,11 @@ public:
   /// The product of the same round whose operands are filled together with those of `s`: the one that goes on from it, or where there are
   /// too few warps to fill all by themselves, the next one that starts from zero as it does.
   Supply *findFilledWith(Supply &s);
+  /// Vectors that each round of `s` loads beside the operands of its products, where `s` is the first of several that take each other's
+  /// results: tensor copies bring them with its operands, so that nobody holds registers for what is on its way.
+  llvm::SmallVector<tile::LoadOp> vectorsOf(Supply &s);
+  /// Whether `load` is one of them.
+  bool isVector(tile::LoadOp load) const { return vectors_.contains(load); }
   /// The number of the last dot that reads what `load` brings.
   size_t lastReaderOf(tile::LoadOp load) const { return lastReader_.lookup(load); }
   /// Whether products take the elements of `load` as the unit rounds them.
@@ -72,6 +78,8 @@ private:
   /// The loads beside `dot` that its first operand is computed from and that have as many points. `fromProduct`: whether it is computed
   /// from what another dot leaves in registers.
   static llvm::SmallVector<tile::LoadOp> boxesBehind(tile::DotOp dot, bool &fromProduct);
+  /// Whether registers hold the first operand of `dot` by what it sums: the other dot that it is made of has that in rows.
+  static bool liesAcross(tile::DotOp dot);
   /// Whether the first operand of `s` may be loaded to registers once, before the loop of its rounds: nothing else is brought with it.
   bool canHold(Supply &s);
   /// Whether tensor copies bring both operands to slots as products read them.
@@ -84,7 +92,7 @@ private:
   tile::FuncOp func_;
   llvm::SmallVector<Supply> supplies_;
   llvm::DenseMap<mlir::Operation *, size_t> lastReader_;
-  llvm::DenseSet<mlir::Operation *> rounded_;
+  llvm::DenseSet<mlir::Operation *> rounded_, vectors_;
   bool isCrowded_ = false;
 };
 
