@@ -351,7 +351,7 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
     out_ += ("// " + kernel.getSchedule() + "\n").str(); // one line, however long: it is searched for
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
-  bool exact = kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool exact = boundsRegisters(kernel);
   std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
                      (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
   for (auto [i, param] : llvm::enumerate(params)) {

@@ -15,15 +15,43 @@ struct Vectors {
   bool isValid() const { return (width == 2 || width == 4) && count > 0 && count <= 16 && count % width == 0; }
 };
 
-/// `"ld.shared.v4.f32 {a0, a1, a2, a3}, [%64 + " #k " * 512];\n"`, a line each.
+/// `"ld.shared.v4.f32 {a" #s "_0, a" #s "_1, a" #s "_2, a" #s "_3}, [%64 + " #k " * 512];\n"`, a line each.
 std::string fetchText(const Vectors &v) {
   std::string text;
   for (int i = 0; i < v.vectors(); ++i) {
     std::string registers;
     for (int e = 0; e < v.width; ++e)
-      registers += (e ? ", " : "") + (v.letter + std::to_string(i * v.width + e));
+      registers += (e ? ", " : "") + std::string(1, v.letter) + "\" #s \"_" + std::to_string(i * v.width + e);
     text += "  \"ld.shared.v" + std::to_string(v.width) + ".f32 {" + registers + "}, [%" + std::to_string(v.first + i) + " + \" #k \" * " +
-            std::to_string(v.step * int(sizeof(float))) + "];\\n\" \\\n";
+            std::to_string(v.step * int(sizeof(float))) + "];\\n\"" + (i + 1 < v.vectors() ? " \\\n" : "");
+  }
+  return text;
+}
+
+/// The multiply-adds of a round, four a line; with `turns`, odd rows go over the columns backwards.
+std::string addsText(const Vectors &a, const Vectors &b, bool turns) {
+  std::string text;
+  for (int row = 0; row < a.count; ++row)
+    for (int nth = 0; nth < b.count; ++nth) {
+      const int column = turns && row % 2 ? b.count - 1 - nth : nth;
+      const bool ends = nth + 1 == b.count;
+      text += (nth % 4 ? " " : "  ") + ("KC_ADD(s, " + std::to_string(row * b.count + column)) + ", " + std::to_string(row) + ", " +
+              std::to_string(column) + ")";
+      if (ends || nth % 4 == 3)
+        text += ends && row + 1 == a.count ? "\n" : " \\\n";
+    }
+  return text;
+}
+
+/// Each round's loads before its multiply-adds; with `ahead`, before those of the round before, into the other set of registers.
+std::string roundsText(int rounds, bool ahead) {
+  auto fetch = [&](int k) { return "KC_FETCH(" + std::to_string(k) + ", " + std::to_string(ahead ? k % 2 : 0) + ")"; };
+  std::string text = ahead ? "\n      " + fetch(0) : "";
+  for (int k = 0; k < rounds; ++k) {
+    text += k % 4 ? " " : "\n      ";
+    if (!ahead || k + 1 < rounds)
+      text += fetch(ahead ? k + 1 : k) + " ";
+    text += "KC_ADDS(" + std::to_string(ahead ? k % 2 : 0) + ")";
   }
   return text;
 }
@@ -53,38 +81,35 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
     if (parts[i].getAsInteger(10, n[i]))
       return std::nullopt;
   const int rounds = n[0], sums = n[1] * n[4];
+  const bool turns = n[7] % 2, ahead = n[7] / 2;
   const Vectors a{'a', n[1], n[2], n[3], sums};
   if (!a.isValid())
     return std::nullopt;
   const Vectors b{'b', n[4], n[5], n[6], sums + a.vectors()};
   if (!b.isValid() || rounds < 1)
     return std::nullopt;
-  std::string text = "// KC_ADD(s, i, j): sum s += row i * column j, all in registers; KC_ROUND(k): loads and adds of round k.\n";
-  if (n[7])
+  std::string text = "// KC_FETCH(k, s): loads of round k into set s of registers; KC_ADD(s, d, i, j): sum d += row i * column j there.\n";
+  if (ahead)
+    text += "// Each round's loads stand before the multiply-adds of the round before: ptxas moves few of them up.\n";
+  if (turns)
     text += "// Back and forth over the columns: a register that was read last is read next.\n";
   text += "template <> __device__ __forceinline__ void " + name.str() +
           "(\n    float *d, const float *const *a, const float *const *b) {\n"
           "#if defined(KC_HOST) || defined(KC_LOOPS)\n  kc_multiply_loops" +
           "<" + numbers.str() +
           ">(d, a, b);\n#else\n"
-          "#define KC_ADD(d, a, b) \"fma.rn.f32 %\" #d \", a\" #a \", b\" #b \", %\" #d \";\\n\"\n#define KC_ROUND(k) \\\n" +
-          fetchText(a) + fetchText(b);
-  for (int row = 0; row < a.count; ++row)
-    for (int nth = 0; nth < b.count; ++nth) {
-      const int column = n[7] && row % 2 ? b.count - 1 - nth : nth;
-      const bool ends = nth + 1 == b.count, breaks = ends || nth % 4 == 3;
-      text += (nth % 4 ? " " : "  ") + ("KC_ADD(" + std::to_string(row * b.count + column)) + ", " + std::to_string(row) + ", " +
-              std::to_string(column) + ")" +
-              (!breaks                      ? ""
-               : ends && row + 1 == a.count ? "\n"
-                                            : " \\\n");
-    }
-  text += "  asm volatile(\"{\\n.reg .f32 a<" + std::to_string(a.count) + ">, b<" + std::to_string(b.count) + ">;\\n\"";
-  for (int k = 0; k < rounds; ++k)
-    text += (k % 8 ? " " : "\n      ") + ("KC_ROUND(" + std::to_string(k) + ")");
-  return text + " \"}\"\n      : " + operandsText("\"+f\"(d[", sums, "])") +
+          "#define KC_ADD(s, d, i, j) \"fma.rn.f32 %\" #d \", a\" #s \"_\" #i \", b\" #s \"_\" #j \", %\" #d \";\\n\"\n"
+          "#define KC_FETCH(k, s) \\\n" +
+          fetchText(a) + " \\\n" + fetchText(b) + "\n#define KC_ADDS(s) \\\n" + addsText(a, b, turns);
+  for (const Vectors &v : {a, b}) {
+    const std::string registers = std::string(1, v.letter), count = "_<" + std::to_string(v.count) + ">";
+    text += (v.letter == 'a' ? "  asm volatile(\"{\\n.reg .f32 " : ", ") + registers + "0" + count +
+            (ahead ? ", " + registers + "1" + count : "");
+  }
+  return text + ";\\n\"" + roundsText(rounds, ahead) + " \"}\"\n      : " + operandsText("\"+f\"(d[", sums, "])") +
          "\n      : " + operandsText("\"r\"(kc_address(a[", a.vectors(), "]))") + ",\n        " +
-         operandsText("\"r\"(kc_address(b[", b.vectors(), "]))") + "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ROUND\n#endif\n}";
+         operandsText("\"r\"(kc_address(b[", b.vectors(), "]))") +
+         "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ADDS\n#undef KC_FETCH\n#endif\n}";
 }
 
 } // namespace kernelc::codegen

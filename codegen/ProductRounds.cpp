@@ -98,7 +98,11 @@ bool isOnlyIn(memref::AllocaOp registers, scf::ForOp loop) {
 
 class Finder {
 public:
-  explicit Finder(scf::ForOp loop) { found_.loop = loop; }
+  explicit Finder(scf::ForOp loop) {
+    found_.loop = loop;
+    auto kernel = loop->getParentOfType<cu::KernelOp>();
+    found_.ahead = kernel && boundsRegisters(kernel);
+  }
 
   bool find() {
     std::optional<int64_t> all = findRounds(found_.loop), some = cu::kUnroll.findRoundsOn(found_.loop);
@@ -224,7 +228,11 @@ std::string ProductRounds::helper() const {
   std::string numbers;
   for (int64_t n : {rounds, rows.count, rows.width, rows.step, columns.count, columns.width, columns.step})
     numbers += std::to_string(n) + ", ";
-  return "kc_multiply_f32<" + numbers + (turns ? "1>" : "0>");
+  return "kc_multiply_f32<" + numbers + std::to_string(int(turns) + 2 * int(ahead)) + ">";
+}
+
+bool boundsRegisters(cu::KernelOp kernel) {
+  return kernel.getMinBlocks() > 1 || kernel.walk([](cu::SetRegistersOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 std::optional<ProductRounds> findProductRounds(scf::ForOp loop) {

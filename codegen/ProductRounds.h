@@ -27,6 +27,7 @@ struct ProductRounds {
   mlir::Value sums;
   int64_t rounds = 0; ///< in one call
   bool turns = false; ///< every second row goes over the columns backwards
+  bool ahead = false; ///< loads stand a round before their use, where the registers are bounded anyway
 
   const Operand *findOperand(mlir::Operation *op) const {
     return op == rows.registers || op == rows.copy ? &rows : op == columns.registers || op == columns.copy ? &columns : nullptr;
@@ -34,6 +35,9 @@ struct ProductRounds {
   /// `kc_multiply_f32<16, 8, 4, 128, 8, 4, 128>`
   std::string helper() const;
 };
+
+/// Whether the text tells ptxas how many blocks share the registers; else it weighs registers against loads that stand early.
+bool boundsRegisters(cu::KernelOp kernel);
 
 /// Nothing where `loop` is not of that form, or is not to be unrolled.
 std::optional<ProductRounds> findProductRounds(mlir::scf::ForOp loop);

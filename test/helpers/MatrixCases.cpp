@@ -158,7 +158,7 @@ void addMultiplyCase(std::vector<HelperCaseMaker> &cases, int rounds, int column
   std::string helper = "kc_multiply_f32<";
   for (int n : {rounds, kRows, kRows, rowStep, columns, width, columnStep})
     helper += std::to_string(n) + ", ";
-  helper += turns ? "1>" : "0>";
+  helper += turns ? "3>" : "0>"; // 3: with loads a round ahead
   const int vectors = columns / width, sums = kRows * columns;
   HelperCaseMaker maker{"multiply_f32_" + std::to_string(rounds) + "_" + std::to_string(columns) + (turns ? "_turns" : ""),
                         75,
