@@ -53,14 +53,10 @@ static int64_t valueOf(AffineExpr e, ArrayRef<int64_t> at) {
   auto bin = cast<AffineBinaryOpExpr>(e); // (growthOf lets no others through, and nothing is negative)
   int64_t x = valueOf(bin.getLHS(), at), y = valueOf(bin.getRHS(), at);
   switch (e.getKind()) {
-  case AffineExprKind::Add:
-    return x + y;
-  case AffineExprKind::Mul:
-    return x * y;
-  case AffineExprKind::Mod:
-    return x % y;
-  default:
-    return x / y;
+  case AffineExprKind::Add: return x + y;
+  case AffineExprKind::Mul: return x * y;
+  case AffineExprKind::Mod: return x % y;
+  default: return x / y;
   }
 }
 

@@ -171,7 +171,7 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
 
 std::optional<LaunchPlan> Scheduler::chainOfThrees(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch, unsigned walked,
                                                    ArrayRef<int64_t> dims) {
-  int64_t points = extentProduct(l, rows, dims, likely_), walk = extentMax(l, dims[walked]);
+  int64_t points = extentProduct(l, rows, dims, likely_), walk = extentProduct(l, {walked}, dims, likely_);
   if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < costs_.chains.threesWalk)
     return std::nullopt;
   int64_t tiles = llvm::divideCeil(points, kThreeWarpgroupRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));

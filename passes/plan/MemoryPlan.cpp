@@ -16,8 +16,10 @@ namespace kernelc::te {
 constexpr int64_t kAskedBytes = 64;
 
 /// Vectors of a thread, of `vector` elements along launch index `along`: two, to have more bytes in flight, where that is no more than what
-/// a thread asks for at a time; of many accesses one is enough, and NVRTC takes long for each.
-static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, int64_t many) {
+/// a thread asks for at a time; of many accesses one is enough, and NVRTC takes long for each. What lacks an index of the launch, as the
+/// angles of all heads do, is asked for once.
+static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, int64_t many,
+                         const SizeFacts &facts) {
   int64_t accesses = int64_t(l.ops.size()), bytes = 0;
   llvm::SmallPtrSet<Value, 8> counted;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
@@ -27,7 +29,10 @@ static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
       Operation *maker = read.getTensor().getDefiningOp();
       bool isMade = maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
       llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
-      if (!isMade && llvm::any_of(support.set_bits(), [&](unsigned d) { return dims[d] == along; }) &&
+      bool isStream = llvm::all_of(llvm::enumerate(dims), [&](auto dim) {
+        return support.test(dim.index()) || knownMax(l.extents.getResult(dim.value()), facts) == 1;
+      });
+      if (!isMade && isStream && llvm::any_of(support.set_bits(), [&](unsigned d) { return dims[d] == along; }) &&
           counted.insert(read.getTensor()).second)
         bytes += vector * std::max<int64_t>(8, read.getTensor().getType().getElementType().getIntOrFloatBitWidth()) / 8;
     });
@@ -74,7 +79,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   l.warps = 8;
   // (What chooses rows, as numbers of 64 bits do, is read once for many elements.)
   int64_t vector = contiguous < 0 ? s.vector() : s.vectorAlong(contiguous);
-  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, contiguous, vector, costs_.threads.manyAccesses);
+  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, contiguous, vector, costs_.threads.manyAccesses, facts_);
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t index) {
