@@ -171,16 +171,23 @@ std::vector<LaunchPlan> Scheduler::chainsOfRows(const LaunchPlan &l, ArrayRef<un
 
 std::optional<LaunchPlan> Scheduler::chainOfThrees(const LaunchPlan &l, ArrayRef<unsigned> rows, ArrayRef<unsigned> batch, unsigned walked,
                                                    ArrayRef<int64_t> dims) {
-  int64_t points = extentProduct(l, rows, dims, likely_), walk = extentProduct(l, {walked}, dims, likely_);
-  if (!target_.wgmma || rows.size() != 1 || isUneven(l) || points < 0 || walk < costs_.chains.threesWalk)
+  // Rows of one index: heads that share keys and values have tiles of their own.
+  ArrayRef<unsigned> own = rows.take_back(), others = rows.drop_back();
+  int64_t points = extentProduct(l, own, dims, likely_), walk = extentProduct(l, {walked}, dims, likely_);
+  if (!target_.wgmma || isUneven(l) || points < 0 || walk < costs_.chains.threesWalk)
     return std::nullopt;
-  int64_t tiles = llvm::divideCeil(points, kThreeWarpgroupRows), products = std::max<int64_t>(1, extentProduct(l, batch, dims, likely_));
-  if (double(tiles * kThreeWarpgroupRows) * costs_.chains.threesTime > double(llvm::alignTo(points, 128)) ||
-      products * tiles < 2 * target_.smCount)
+  auto productOf = [&](ArrayRef<unsigned> list) { return std::max<int64_t>(1, extentProduct(l, list, dims, likely_)); };
+  Count products = Count(productOf(batch)) * productOf(others);
+  auto tilesOf = [&](int64_t each) { return products * ceilDiv(Count(points), each); };
+  auto rowsInTurn = [&](int64_t each) { return double(ceilDiv(tilesOf(each), target_.smCount) * each); }; // of a multiprocessor
+  if (rowsInTurn(kThreeWarpgroupRows) * costs_.chains.threesTime > rowsInTurn(128) ||
+      tilesOf(kThreeWarpgroupRows) < Count(2 * target_.smCount))
     return std::nullopt;
   LaunchPlan p = chainsOfRows(l, rows, batch, dims).front();
   p.warps = 12;
-  assign(p, rows, dims, kThreeWarpgroupRows);
+  for (unsigned d : others)
+    p.tiles[dims[d]] = 1;
+  assign(p, own, dims, kThreeWarpgroupRows);
   return tileProduct(p, rows, dims) == kThreeWarpgroupRows ? std::optional(p) : std::nullopt;
 }
 
