@@ -25,10 +25,18 @@ te.kernel @first sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] ->
   te.return %y : tensor<?xi64>
 }
 
-// Among floats a minimum propagates NaN where an argmin avoids it.
+// Among floats a minimum propagates NaN where an argmin avoids it: the maximum of what is negated, of which a NaN has the least key and a
+// position beyond all others. The last cascade takes that position back.
 // CHECK-LABEL: te.kernel @other
-// CHECK: te.reduce argmin
-// CHECK-NOT: te.cascade
+// CHECK-DAG: %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK-DAG: %[[BEYOND:.*]] = arith.constant 4611686018427387904 : i64
+// CHECK: te.cascade ["max", "min"] ["i", "j_part", "j"] parallel 2
+// CHECK: %[[NAN:.*]] = arith.cmpf uno
+// CHECK: arith.addi %{{.*}}, %[[BEYOND]] : i64
+// CHECK: %[[NEG:.*]] = arith.negf
+// CHECK: arith.select %[[NAN]], %[[LEAST]], %[[NEG]] : f32
+// CHECK: te.cascade ["max", "min"] ["i", "j_part"] parallel 1
+// CHECK: arith.subi %{{.*}}, %[[BEYOND]] : i64
 te.kernel @other sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] -> (s0, s1)>]
     outs ["y"] : ["i64"] [affine_map<()[s0, s1] -> (s0)>] {
 ^bb0(%x: tensor<?x?xf32>):
