@@ -65,7 +65,7 @@ public:
       llvm::SmallPtrSet<Operation *, 16> seen;
       if (isStageable(store) && isBox(store))
         staged_.push_back(store);
-      else if (isStageable(store) && isWhole(store) && func_.getPingpong() == 1)
+      else if (isStageable(store) && isWhole(store) && isTurnable(store) && func_.getPingpong() == 1)
         turned_.push_back(store);
       else if (isCut(store.getValue()) && isReduced(store.getValue(), seen))
         rows_.push_back(store);
@@ -278,6 +278,13 @@ private:
   bool isWhole(StoreOp store) {
     ArrayRef<int64_t> shape = typeOf(store).getShape(), ofProduct = dot_.getResult().getType().getShape();
     return pointsOf(shape, dot_.getM()) == pointsAlong(dot_.getM()) && shape[parts_.dim] == ofProduct[parts_.dim];
+  }
+
+  /// Whether what threads read back from the slot has a layout of its own (tile-layouts): not 24 columns.
+  bool isTurnable(StoreOp store) {
+    return llvm::all_of(partOf(typeOf(store), parts_).getShape(), [&](int64_t extent) {
+      return llvm::isPowerOf2_64(uint64_t(extent)) || extent == 16 * int64_t(func_.getWarps());
+    });
   }
 
   /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
