@@ -282,9 +282,8 @@ private:
 
   /// Whether what threads read back from the slot has a layout of its own (tile-layouts): not 24 columns.
   bool isTurnable(StoreOp store) {
-    return llvm::all_of(partOf(typeOf(store), parts_).getShape(), [&](int64_t extent) {
-      return llvm::isPowerOf2_64(uint64_t(extent)) || extent == 16 * int64_t(func_.getWarps());
-    });
+    return llvm::all_of(partOf(typeOf(store), parts_).getShape(),
+                        [&](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)) || extent == 16 * int64_t(func_.getWarps()); });
   }
 
   /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
