@@ -303,13 +303,12 @@ void Scheduler::feedCores(LaunchPlan &l, const Contraction &c, ArrayRef<int64_t>
 }
 
 int64_t Scheduler::smallBlocksBeside(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, bool byBoxes) {
+  if (hasFewTiles(l, c, dims))
+    return 2;
   Count tiles = likelyTiles(l, c, dims);
-  if (!(Count(0) < tiles))
-    return 1; // nobody knows
-  int64_t share = std::max<int64_t>(2, int64_t(ceilDiv(tiles, target_.smCount)));
-  if (share <= 2 || byBoxes)
-    return std::min(share, costs_.cores.smallBlocks);
-  return 1; // what threads bring word by word takes the registers of the others
+  if (!byBoxes || !(Count(0) < tiles)) // what threads bring word by word takes the registers of the others; or nobody knows
+    return 1;
+  return std::min(int64_t(ceilDiv(tiles, target_.smCount)), costs_.cores.smallBlocks);
 }
 
 int64_t Scheduler::partialBytes(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {

@@ -9,6 +9,7 @@
 #include "passes/tile/Access.h"
 #include "passes/tile/Box.h"
 #include "passes/tile/ColumnParts.h"
+#include "passes/tile/ProductLayouts.h"
 
 using namespace mlir;
 
@@ -282,8 +283,8 @@ private:
 
   /// Whether what threads read back from the slot has a layout of its own (tile-layouts): not 24 columns.
   bool isTurnable(StoreOp store) {
-    return llvm::all_of(partOf(typeOf(store), parts_).getShape(),
-                        [&](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)) || extent == 16 * int64_t(func_.getWarps()); });
+    ProductLayouts layouts(func_);
+    return llvm::all_of(partOf(typeOf(store), parts_).getShape(), [&](int64_t extent) { return layouts.isRows(extent); });
   }
 
   /// Whether tensor copies store what isStageable: parts are boxes of which warpgroups have whole rows each.
