@@ -168,8 +168,9 @@ void FunctionLowering::prefetchTensorMaps() {
 }
 
 /// A tile's number as one tile number per grid index, the last one fastest; with a
-/// raster, the last two that have several in groups of `raster` rows so that
-/// neighbours share operands in L2. Divisions are what a block begins with: groups that are known to be full, or to be one, have fewer.
+/// raster, the last two that have several in groups of at most `raster` rows so that
+/// neighbours share operands in L2. Groups differ by a row where they can: a group of a row or two has no neighbours to share columns with.
+/// Divisions are what a block begins with: groups that are known to be full, or to be one, have fewer.
 llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Location loc) {
   llvm::DenseMap<int64_t, Value> ids;
   SmallVector<int64_t> dims;
@@ -205,11 +206,20 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
       ids[dims[n - 2]] = rem(inPlane, counts[n - 2], row);
       ids[dims[n - 1]] = div(inPlane, counts[n - 2], column);
     } else {
-      Value rows = c_.index(raster, loc);
+      auto exact = dyn_cast<AffineConstantExpr>(func_.getNumPrograms(dims[n - 2]));
+      bool isFull = te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster == 0;
+      auto up = [&](Value x, Value y, Location l) { // of positive numbers
+        Value less = arith::SubIOp::create(b_, loc, y, c_.index(1, loc));
+        return div(arith::AddIOp::create(b_, loc, x, less), y, l);
+      };
+      auto evenly = [&](int64_t count) { return llvm::divideCeil(count, llvm::divideCeil(count, raster)); };
+      Value rows = isFull  ? c_.index(raster, loc)
+                   : exact ? c_.index(evenly(exact.getValue()), loc)
+                           : up(counts[n - 2], up(counts[n - 2], c_.index(raster, loc), as("groups")), as("most_rows"));
       Value perGroup = arith::MulIOp::create(b_, as("group_tiles"), rows, counts[n - 1]);
       Value group = div(inPlane, perGroup, as("group")), within = rem(inPlane, perGroup, as("in_group"));
       Value first = arith::MulIOp::create(b_, as("group_row"), group, rows), height = rows;
-      if (te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster) // the last group has fewer
+      if (!isFull && !(exact && exact.getValue() % evenly(exact.getValue()) == 0)) // the last group has fewer
         height = arith::MinSIOp::create(b_, as("group_rows"), arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
       ids[dims[n - 2]] = arith::AddIOp::create(b_, row, first, rem(within, height, loc));
       ids[dims[n - 1]] = div(within, height, column);

@@ -47,10 +47,12 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int plane_tiles = i_tiles * j_tiles;
   const int in_plane = block % plane_tiles;
   const int n_tile = block / plane_tiles;
-  const int group_tiles = j_tiles * 8;
+  const int groups = (i_tiles + 7) / 8;
+  const int most_rows = (i_tiles + (groups - 1)) / groups;
+  const int group_tiles = most_rows * j_tiles;
   const int in_group = in_plane % group_tiles;
-  const int group_row = in_plane / group_tiles * 8;
-  const int group_rows = min(i_tiles - group_row, 8);
+  const int group_row = in_plane / group_tiles * most_rows;
+  const int group_rows = min(i_tiles - group_row, most_rows);
   const int i0 = (group_row + in_group % group_rows) * 128;
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;

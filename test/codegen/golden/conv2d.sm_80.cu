@@ -52,10 +52,12 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int plane_tiles = w_tiles * o_tiles;
   const int in_plane = block % plane_tiles;
   const int plane = block / plane_tiles;
-  const int group_tiles = o_tiles * 8;
+  const int groups = (w_tiles + 7) / 8;
+  const int most_rows = (w_tiles + (groups - 1)) / groups;
+  const int group_tiles = most_rows * o_tiles;
   const int in_group = in_plane % group_tiles;
-  const int group_row = in_plane / group_tiles * 8;
-  const int group_rows = min(w_tiles - group_row, 8);
+  const int group_row = in_plane / group_tiles * most_rows;
+  const int group_rows = min(w_tiles - group_row, most_rows);
   const int h_tile = plane % H;
   const int n_tile = plane / H;
   const int w0 = (group_row + in_group % group_rows) * 128;

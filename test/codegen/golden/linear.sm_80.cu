@@ -51,10 +51,13 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   constexpr int slot_size = 4096; // elements
   constexpr int stages = 4; // slots
   const int block = (int)blockIdx.x;
-  const int group_tiles = (N + 127) / 128 * 8;
+  const int i_tiles = (M + 127) / 128;
+  const int groups = (i_tiles + 7) / 8;
+  const int most_rows = (i_tiles + (groups - 1)) / groups;
+  const int group_tiles = most_rows * ((N + 127) / 128);
   const int in_group = block % group_tiles;
-  const int group_row = block / group_tiles * 8;
-  const int group_rows = min((M + 127) / 128 - group_row, 8);
+  const int group_row = block / group_tiles * most_rows;
+  const int group_rows = min(i_tiles - group_row, most_rows);
   const int i0 = (group_row + in_group % group_rows) * 128;
   const int j0 = in_group / group_rows * 128;
   const int k_tiles = (K + 31) / 32;

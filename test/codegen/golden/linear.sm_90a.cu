@@ -186,13 +186,15 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     kc_setmaxnreg_dec<56>();
     if (tid == 256) {
       // The tiles of this block.
-      const int group_tiles = j_tiles * 8;
+      const int groups = (i_tiles + 7) / 8;
       const int k_tiles = (K + 63) / 64;
       int filled = 0;
       for (int tile = block; tile < tiles; tile += blocks) {
+        const int most_rows = (i_tiles + (groups - 1)) / groups;
+        const int group_tiles = most_rows * j_tiles;
         const int in_group = tile % group_tiles;
-        const int group_row = tile / group_tiles * 8;
-        const int group_rows = min(i_tiles - group_row, 8);
+        const int group_row = tile / group_tiles * most_rows;
+        const int group_rows = min(i_tiles - group_row, most_rows);
         const int i0 = (group_row + in_group % group_rows) * 128;
         const int j0 = in_group / group_rows * 256;
         // Walk k in tiles.
@@ -216,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
 #line 4 "linear.kc"
     kc_setmaxnreg_inc<224>();
     // The tiles of this block.
-    const int group_tiles = j_tiles * 8;
+    const int groups = (i_tiles + 7) / 8;
     const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
     const int j_thread = lane % 4 * 2;
@@ -232,9 +234,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const int own_row = warpgroup * 64;
     int filled = 0;
     for (int tile = block; tile < tiles; tile += blocks) {
+      const int most_rows = (i_tiles + (groups - 1)) / groups;
+      const int group_tiles = most_rows * j_tiles;
       const int in_group = tile % group_tiles;
-      const int group_row = tile / group_tiles * 8;
-      const int group_rows = min(i_tiles - group_row, 8);
+      const int group_row = tile / group_tiles * most_rows;
+      const int group_rows = min(i_tiles - group_row, most_rows);
       const int i0 = (group_row + in_group % group_rows) * 128;
       const int j0 = in_group / group_rows * 256;
       alignas(16) bf16 b_r[64];
