@@ -56,6 +56,12 @@ kc_code kc_bind_on(kc_kernel *kernel, kc_device device, const kc_value *values, 
                    void *stream, kc_bound **bound) {
   return bindOn(kernel, device, values, numValues, sizes, numSizes, streamOf(stream), bound);
 }
+kc_code kc_prepare(kc_kernel *kernel, kc_device device, const kc_value *values, size_t numValues, const kc_named *sizes, size_t numSizes,
+                   void *stream) {
+  KC_ENTER();
+  absl::StatusOr<CallArgs> args = argsOf(kernel, device, values, numValues, sizes, numSizes);
+  return finish(args.ok() ? kernel->kernel->prepare(args->place, args->values, args->sizes, streamOf(stream)) : args.status());
+}
 kc_code kc_bound_launch(kc_bound *bound, void *stream) {
   KC_ENTER();
   if (!bound)

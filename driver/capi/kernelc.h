@@ -175,6 +175,9 @@ KC_API void kc_set_interrupt(int32_t (*asked)(void));
    end with KC_CANCELLED; the functions that destroy handles do nothing. 1: none is inside. */
 KC_API int32_t kc_prepare_exit(void);
 
+/* Compiles and loads what kc_call of these arguments on `stream` needs, and runs nothing. */
+KC_API kc_code kc_prepare(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,
+                          size_t num_sizes, void *stream);
 /* Compiles, checks and packs a call once, to be launched often: on a GPU the launches are queued, else they have
    finished. The tensors must outlive it, or be replaced. For one thread at a time. */
 KC_API kc_code kc_bind(kc_kernel *kernel, kc_device device, const kc_value *values, size_t num_values, const kc_named *sizes,

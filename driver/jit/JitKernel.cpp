@@ -210,7 +210,7 @@ absl::Status JitKernel::runOnHost(const Place &place, const CheckedArgs &args, C
 absl::Status JitKernel::call(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
                              cuda::StreamHandle stream, CallReport *report, std::optional<CompilePolicy> compile) {
   if (place.kind == Place::Cuda) {
-    absl::StatusOr<BoundCall> bound = bind(place, values, sizes, stream, compile);
+    absl::StatusOr<BoundCall> bound = bindFor(VariantUse::Call, place, values, sizes, stream, compile);
     return bound.ok() ? bound->launch(stream) : bound.status();
   }
   std::vector<int64_t> record(impl_->faults.count() + 8); // aligned as tensors are
@@ -235,6 +235,17 @@ std::string targetOf(const DeviceInfo &info) {
 
 absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
                                           std::optional<cuda::StreamHandle> stream, std::optional<CompilePolicy> compile) {
+  return bindFor(VariantUse::Bind, place, values, sizes, stream, compile);
+}
+
+absl::Status JitKernel::prepare(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes,
+                                std::optional<cuda::StreamHandle> stream, std::optional<CompilePolicy> compile) {
+  return bindFor(VariantUse::Prepare, place, values, sizes, stream, compile).status();
+}
+
+absl::StatusOr<BoundCall> JitKernel::bindFor(VariantUse use, const Place &place, absl::Span<const LaunchValue> values,
+                                             absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
+                                             std::optional<CompilePolicy> compile) {
   if (place.kind != Place::Cuda)
     return bindOnHost(place, values, sizes);
   const CompilePolicy policy = compile.value_or(impl_->session->policy);
@@ -242,32 +253,33 @@ absl::StatusOr<BoundCall> JitKernel::bind(const Place &place, absl::Span<const L
   if (!device.ok())
     return device.status();
   if (values.size() != impl_->visible.params.size() || recordParam() < 0)
-    return bindOnDevice(**device, place, values, sizes, stream, policy);
+    return bindOnDevice(use, **device, place, values, sizes, stream, policy);
   absl::StatusOr<CheckedArgs> args = checkArguments(impl_->visible, values, sizes, place.ordinal, (*device)->info().smCount);
   if (!args.ok())
     return args.status();
   absl::StatusOr<int64_t *> record = impl_->deviceFaults.recordFor(**device, args->sizes);
   if (!record.ok())
     return record.status();
-  return bindOnDevice(**device, place, withRecord(values, *record, place.ordinal), sizes, stream, policy);
+  return bindOnDevice(use, **device, place, withRecord(values, *record, place.ordinal), sizes, stream, policy);
 }
 
-absl::StatusOr<BoundCall> JitKernel::bindOnDevice(Device &device, const Place &place, absl::Span<const LaunchValue> values,
+absl::StatusOr<BoundCall> JitKernel::bindOnDevice(VariantUse use, Device &device, const Place &place, absl::Span<const LaunchValue> values,
                                                   absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
                                                   CompilePolicy policy) {
   absl::StatusOr<CheckedArgs> args = checkArguments(impl_->signature, values, sizes, place.ordinal, device.info().smCount);
   if (!args.ok())
     return args.status();
   VariantSet &set = impl_->setFor(targetOf(device.info()));
-  std::shared_ptr<const CompiledVariant> warm = set.find(*args);
-  bool better = false;
-  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(device, *warm, policy, &better) : nullptr;
-  if (better && device.checkNoCapture("loading", stream).ok()) // never while a graph is captured
+  bool betterVariant = false, betterCode = false;
+  std::shared_ptr<const CompiledVariant> warm = set.find(*args, use, betterVariant);
+  std::shared_ptr<LoadedKernel> ready = warm ? impl_->findLoaded(device, *warm, policy, &betterCode) : nullptr;
+  betterVariant &= policy != CompilePolicy::Strict;
+  if ((betterCode || betterVariant) && device.checkNoCapture("loading", stream).ok()) // never while a graph is captured
     ready = nullptr;
   if (!ready) {
     // Said before minutes may go into compiling what could not be loaded then.
     KERNELC_RETURN_IF_ERROR(device.checkNoCapture(absl::StrCat("compiling and loading kernel '", signature().name, "'"), stream));
-    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, policy);
+    absl::StatusOr<std::shared_ptr<const CompiledVariant>> variant = set.get(*args, policy, betterVariant);
     if (!variant.ok())
       return variant.status();
     absl::StatusOr<std::shared_ptr<LoadedKernel>> loaded = impl_->getLoaded(device, set, **variant, policy, *args);

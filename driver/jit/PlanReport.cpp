@@ -2,10 +2,9 @@
 #include "driver/jit/PlanReport.h"
 
 #include "absl/strings/str_cat.h"
-#include "driver/compile/PlanKernel.h"
+#include "driver/compile/PlannedTime.h"
 #include "driver/jit/JitKernelImpl.h"
 #include "passes/plan/Beside.h"
-#include "passes/plan/LaunchTime.h"
 #include "passes/plan/RankedPlans.h"
 #include "support/Target.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,21 +48,14 @@ TimeReport report(const std::optional<te::LaunchTime> &time) {
 }
 
 /// Of the launch that has records `first` to `end`, beside each other.
-LaunchReport reportTogether(te::KernelOp kernel, const te::KernelPlan &plan, size_t first, size_t end, const Target &target,
-                            const te::SizeFacts &likely) {
+LaunchReport reportTogether(const PlannedKernel &planned, size_t first, size_t end, const Target &target, const te::SizeFacts &likely) {
   LaunchReport r;
-  llvm::SmallVector<te::LaunchTime> times;
   for (size_t n = first; n < end; ++n) {
-    const te::LaunchPlan &l = plan.launches[n];
-    absl::StrAppend(&r.name, n > first ? ", " : "", l.name);
-    std::vector<std::string> reasons = te::describeReasons(kernel, plan, n);
+    absl::StrAppend(&r.name, n > first ? ", " : "", planned.plan.launches[n].name);
+    std::vector<std::string> reasons = te::describeReasons(planned.kernel, planned.plan, n);
     r.reasons.insert(r.reasons.end(), reasons.begin(), reasons.end());
-    if (std::optional<te::LaunchTime> time = te::timeOf(kernel, l, target, likely))
-      times.push_back(*time);
   }
-  llvm::SmallVector<int64_t> blocks;
-  if (times.size() == end - first)
-    r.chosen = report(te::timeTogether(times, plan.launches[first].persistent, target.smCount * plan.launches[first].minBlocks, blocks));
+  r.chosen = report(timeOfLaunch(planned, first, end, target, likely));
   return r;
 }
 
@@ -89,15 +81,12 @@ absl::StatusOr<std::vector<LaunchReport>> JitKernel::reportPlan(const std::strin
           return planned.status();
         te::KernelOp kernel = planned->kernel;
         const te::KernelPlan &plan = planned->plan;
-        llvm::SmallVector<int64_t> like(plan.sizeMax);
-        for (unsigned i = 0; i < like.size(); ++i)
-          if (auto fact = options.facts.find(kernel.getSizeName(i).str()); fact != options.facts.end() && fact->second.like >= 0)
-            like[i] = fact->second.like;
+        const llvm::SmallVector<int64_t> like = likelySizes(*planned, options.facts);
         te::SizeFacts likely{plan.sizeDiv, like};
         for (size_t i = 0; i < plan.launches.size(); ++i) {
           const te::LaunchPlan &l = plan.launches[i];
           if (size_t end = te::findLaunch(plan, i).second; end > i + 1) {
-            reports.push_back(reportTogether(kernel, plan, i, end, *target, likely));
+            reports.push_back(reportTogether(*planned, i, end, *target, likely));
             i = end - 1;
             continue;
           }

@@ -33,6 +33,7 @@ class Nvrtc;
 struct Cubin;
 class Program;
 class ThreadPool;
+enum class VariantUse;
 struct SessionState;
 struct SharedStream;
 
@@ -170,6 +171,10 @@ public:
                                  std::optional<cuda::StreamHandle> stream = std::nullopt,
                                  std::optional<CompilePolicy> compile = std::nullopt);
 
+  /// Compiles and loads what call() with these arguments needs, and runs nothing; refused as bind() is.
+  absl::Status prepare(const Place &place, absl::Span<const LaunchValue> values, absl::Span<const NamedSize> sizes = {},
+                       std::optional<cuda::StreamHandle> stream = std::nullopt, std::optional<CompilePolicy> compile = std::nullopt);
+
   /// What the planner says of these launches, of the first of its plans (PlanReport.h).
   absl::StatusOr<std::vector<LaunchReport>> reportPlan(const std::string &target, absl::Span<const LaunchValue> values,
                                                        absl::Span<const NamedSize> sizes = {});
@@ -189,7 +194,10 @@ private:
   absl::Status runOnHost(const Place &place, const CheckedArgs &args, CallReport *report);
   /// `values` with the record `record`, if they lack it.
   std::vector<LaunchValue> withRecord(absl::Span<const LaunchValue> values, int64_t *record, int device) const;
-  absl::StatusOr<BoundCall> bindOnDevice(Device &device, const Place &place, absl::Span<const LaunchValue> values,
+  absl::StatusOr<BoundCall> bindFor(VariantUse use, const Place &place, absl::Span<const LaunchValue> values,
+                                    absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream,
+                                    std::optional<CompilePolicy> compile);
+  absl::StatusOr<BoundCall> bindOnDevice(VariantUse use, Device &device, const Place &place, absl::Span<const LaunchValue> values,
                                          absl::Span<const NamedSize> sizes, std::optional<cuda::StreamHandle> stream, CompilePolicy policy);
   absl::Status callCpu(const CheckedArgs &args, CallReport *report);
   absl::Status callEmulator(const CheckedArgs &args, CallReport *report);

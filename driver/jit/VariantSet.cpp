@@ -77,14 +77,15 @@ VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
   auto choiceOf = [&](bool general) {
     VariantOptions options = optionsFor(signature_, target_, args, general);
     std::string key = keyOf(options);
-    return Choice{std::move(options), std::move(key)};
+    return Choice{std::move(options), std::move(key), "", false};
   };
   if (session_.options.generalOnly)
     return choiceOf(true);
   Choice own = choiceOf(false);
   if (!variants_.count(own.key))
     own = widen(std::move(own));
-  return variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
+  bool isThere = variants_.count(own.key) || variants_.count(own.sizeClass);
+  return isThere || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
 }
 
 std::string VariantSet::keyOf(const VariantOptions &options) const {
@@ -129,10 +130,20 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
       fact.max = decidingBound(fact.like);
   }
   std::string key = keyOf(own.options);
-  if (key != own.key)
-    own.options.name = "ranged";
-  own.key = std::move(key);
+  if (key == own.key)
+    return own;
+  own.options.name = "ranged";
+  SizeClasses::Served served = classes_.find(key, own.options);
+  own.key = std::move(served.key);
+  own.isWaiting = served.isWaiting;
+  own.sizeClass = std::move(key);
   return own;
+}
+
+void VariantSet::settle(Choice &choice, bool better) {
+  const bool hasRoom = int(variants_.size()) < session_.options.maxVariants;
+  if (choice.key.empty() || (choice.isWaiting && better))
+    choice.key = classes_.settle(choice.sizeClass, choice.options, better && hasRoom);
 }
 
 std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &args, Choice &choice) const {
@@ -149,20 +160,25 @@ std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &arg
   }
 }
 
-std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args) {
+std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args, VariantUse use, bool &better) {
   absl::MutexLock lock(&mutex_);
   Choice choice = choose(args);
+  better = use == VariantUse::Bind && (choice.key.empty() || choice.isWaiting);
+  if (use == VariantUse::Call && choice.isWaiting)
+    better = classes_.comeAgain(choice.sizeClass, choice.options);
   return lookUp(args, choice);
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice) {
+absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice,
+                                                                       bool better) {
   if (absl::Status s = checkPacked(signature_, args); !s.ok())
     return s;
   absl::MutexLock lock(&mutex_);
   forDevice_ = forDevice;
   if (Choice wanted = choose(args); !lookUp(args, wanted))
     findDeciding();
-  for (Choice choice = choose(args);;) {
+  Choice choice = choose(args);
+  for (settle(choice, better);;) {
     std::shared_ptr<const CompiledVariant> found = lookUp(args, choice);
     if (found && (found->isChosen || forDevice != CompilePolicy::Block))
       return found;

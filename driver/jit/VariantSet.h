@@ -18,6 +18,7 @@
 #include "driver/compile/Program.h"
 #include "driver/jit/PlanChoice.h"
 #include "driver/jit/SessionState.h"
+#include "driver/jit/SizeClasses.h"
 #include "driver/jit/TuningStore.h"
 #include "runtime/LaunchCheck.h"
 
@@ -31,17 +32,23 @@ struct CompiledVariant {
   const Variant &variant() const { return kernel.variants[0]; }
 };
 
+/// What a variant is asked for. Sizes that one call has may be served by a variant of other sizes; a bound call is launched often.
+enum class VariantUse { Prepare, Call, Bind };
+
 /// Thread-safe.
 class VariantSet {
 public:
   VariantSet(SessionState &session, std::shared_ptr<Program> program, const Kernel &signature, std::string target)
-      : session_(session), program_(std::move(program)), signature_(signature), target_(std::move(target)) {}
+      : session_(session), program_(std::move(program)), signature_(signature), target_(std::move(target)),
+        classes_(*program_, signature_) {}
 
-  /// The variant for these arguments if it is there already, else null.
-  std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args);
-  /// The variant for these arguments; makes it if it is not there yet. `forDevice`: code() will be wanted next, under that policy: the
-  /// best of the kernel's plans (PlanChoice.h). Under `strict` only the disk cache is asked, under `tiered` an earlier choice.
-  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice = {});
+  /// The variant for these arguments if it is there already, else null. In `better`: whether get() should make one for their own sizes.
+  std::shared_ptr<const CompiledVariant> find(const CheckedArgs &args, VariantUse use, bool &better);
+  /// The variant for these arguments; makes it if it is not there yet. `better`: as find() says. `forDevice`: code() will be wanted next,
+  /// under that policy: the best of the kernel's plans (PlanChoice.h). Under `strict` only the disk cache is asked, under `tiered` an
+  /// earlier choice.
+  absl::StatusOr<std::shared_ptr<const CompiledVariant>> get(const CheckedArgs &args, std::optional<CompilePolicy> forDevice = {},
+                                                             bool better = false);
   /// The cubins of a variant, through the disk cache.
   absl::StatusOr<VariantCode> code(const CompiledVariant &variant, bool mayCompile = true);
   /// Says what NVRTC found slow.
@@ -52,11 +59,15 @@ public:
 private:
   struct Choice {
     VariantOptions options;
-    std::string key;
+    std::string key;        ///< "" where no variant was settled on yet
+    std::string sizeClass;  ///< "" where sizes have a variant of their own
+    bool isWaiting = false; ///< for a better variant (SizeClasses)
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// What tells variants apart: what they assume, and of sizes that decide how work is shared out the class that they were made for.
   std::string keyOf(const VariantOptions &options) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Gives a choice its key; `better`: that of one more variant, where that is worth it.
+  void settle(Choice &choice, bool better) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Asks the program, once a second variant is to be made, which sizes decide.
   void findDeciding() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// `own`, or once there is a variant for other sizes one for all sizes of a class.
@@ -80,6 +91,7 @@ private:
   std::optional<VariantOptions> first_ ABSL_GUARDED_BY(mutex_);    ///< what the first variant assumes
   std::set<std::string> varied_ ABSL_GUARDED_BY(mutex_);           ///< sizes that calls had several of
   std::optional<DecidingSizes> deciding_ ABSL_GUARDED_BY(mutex_);  ///< once a second variant was asked for
+  SizeClasses classes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const CompiledVariant>>
       replaced_ ABSL_GUARDED_BY(mutex_); ///< whose place is another's; code of devices names them

@@ -259,7 +259,7 @@ class Kernel(_warm.Caller):
         device, stream = self._options(named)
         call = Call(self, args, named, device, stream)
         if self._is_new(call):
-            lib.library().kc_bound_destroy(self._bind(call, call.launch))  # what it compiles stays compiled
+            self._prepare(call, call.launch)
         call.streams.before(call.launch, stream)
         lib.check(lib.library().kc_call(self._handle, call.device, call.values, call.num_values, call.sizes, call.num_sizes, call.launch))
         call.streams.after(call.launch, stream)
@@ -305,6 +305,11 @@ class Kernel(_warm.Caller):
         patiently(lambda: lib.check(lib.library().kc_bind_on(self._handle, call.device, call.values, call.num_values, call.sizes,
                                                              call.num_sizes, stream, C.byref(handle))))
         return handle
+
+    def _prepare(self, call, stream):
+        """Compiles what the call needs, where Ctrl-C is heard; not while a graph is captured."""
+        patiently(lambda: lib.check(lib.library().kc_prepare(self._handle, call.device, call.values, call.num_values, call.sizes,
+                                                             call.num_sizes, stream)))
 
     def _makers_for(self, args):
         """Functions that make the outputs for such inputs."""

@@ -121,6 +121,7 @@ _SIGNATURES = {
     "kc_kernel_size_name": (C.c_char_p, [_P, C.c_size_t]),
     "kc_kernel_shape": (C.c_int32, [_P, C.POINTER(Value), C.c_size_t, C.POINTER(Named), C.c_size_t, C.c_size_t, C.POINTER(C.c_int64)]),
     "kc_prepare_exit": (C.c_int32, []),
+    "kc_prepare": (C.c_int32, _CALL + [_P]),
     "kc_set_interrupt": (None, [_P]),
     "kc_call": (C.c_int32, _CALL + [_P]),
     "kc_bind": (C.c_int32, _CALL + [C.POINTER(_P)]),
