@@ -8,29 +8,48 @@
 namespace kernelc {
 namespace {
 
-/// So many times as long as by a plan of their own sizes may take in a variant of others: less than the model errs by, and a compile is
-/// a third of a second.
+/// So many times as long as with a variant of their own sizes may take with one of others: less than the model errs by, and a compile is a
+/// third of a second.
 constexpr double kMostLoss = 1.2;
-/// Variants of one class: with the first call's own, that for one, and that for less rows than a unit's tile they are half of a set.
-constexpr size_t kMostMembers = 4;
+/// So many times as long as with a bound a variant for any sizes may take: it serves more of them.
+constexpr double kMostForAny = 1.1;
 
-/// Sizes between which plans hardly differ: of a quarter of the way from one power of two to the next.
-std::string stepsOf(const std::string &base, const VariantOptions &options) {
-  std::string key = base;
-  for (const auto &[name, fact] : options.facts)
+/// Whether a variant takes the sizes of the call that `asked` is for.
+bool admits(const VariantOptions &made, const VariantOptions &asked) {
+  for (const auto &[name, fact] : made.facts) {
+    auto size = asked.facts.find(name);
+    if (size != asked.facts.end() && size->second.like > 0 && fact.max >= 0 && size->second.like > fact.max)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+std::string SizeClasses::stepOf(const Question &asked) {
+  std::string key = asked.key;
+  for (const auto &[name, fact] : asked.any.facts)
     if (fact.max < 0 && fact.like > 0)
       absl::StrAppend(&key, " ", name, "~", factOf(fact.like).max);
   return key;
 }
 
-} // namespace
-
-SizeClasses::Served SizeClasses::find(const std::string &base, const VariantOptions &options) const {
-  auto served = served_.find(stepsOf(base, options));
-  return served == served_.end() ? Served() : served->second;
+std::string SizeClasses::find(const Question &asked) const {
+  auto served = served_.find(stepOf(asked));
+  return served == served_.end() ? "" : served->second.key;
 }
 
-std::optional<double> SizeClasses::timeOf(const VariantOptions &made, const VariantOptions &called) const {
+bool SizeClasses::isWaiting(const Question &asked) const {
+  auto served = served_.find(stepOf(asked));
+  return served != served_.end() && served->second.isWaiting;
+}
+
+bool SizeClasses::comeAgain(const Question &asked) {
+  auto served = served_.find(stepOf(asked));
+  return served != served_.end() && ++served->second.calls > 1;
+}
+
+std::optional<double> SizeClasses::timeOf(const VariantOptions &made, const Question &asked) const {
   const Target *target = findTarget(made.target);
   std::optional<double> time;
   std::vector<std::string> ignored;
@@ -38,44 +57,43 @@ std::optional<double> SizeClasses::timeOf(const VariantOptions &made, const Vari
       [&](mlir::ModuleOp module) -> absl::Status {
         absl::StatusOr<PlannedKernel> planned = planKernel(module, signature_.name, made);
         if (planned.ok() && target)
-          time = timeOfKernel(*planned, *target, called.facts);
+          time = timeOfKernel(*planned, *target, asked.any.facts);
         return planned.status();
       },
       &ignored);
   return status.ok() ? time : std::nullopt;
 }
 
-bool SizeClasses::comeAgain(const std::string &base, const VariantOptions &options) {
-  auto served = served_.find(stepsOf(base, options));
-  return served != served_.end() && ++served->second.calls > 1;
-}
-
-std::string SizeClasses::settle(const std::string &base, const VariantOptions &options, bool mayAdd) {
-  std::vector<Member> &members = members_[base];
-  Served &served = served_[stepsOf(base, options)];
-  served.isWaiting = false;
-  auto add = [&] {
-    served.key = members.empty() ? base : absl::StrCat(base, " #", members.size() + 1);
-    members.push_back({served.key, options});
-    return served.key;
-  };
-  if (members.empty())
-    return add();
-  served.key = members.front().key;
-  std::optional<double> own = timeOf(options, options), best;
-  if (!own) // data decides how much there is to do
-    return served.key;
-  for (const Member &m : members)
-    if (std::optional<double> time = timeOf(m.options, options); time && (!best || *time < *best)) {
-      best = time;
-      served.key = m.key;
+std::optional<SizeClasses::Member> SizeClasses::settle(const Question &asked, Room room, bool stays) {
+  std::vector<Member> &members = members_[asked.key];
+  const Member *best = nullptr;
+  std::optional<double> least;
+  for (const Member &m : members) {
+    if (!admits(m.options, asked.any))
+      continue;
+    std::optional<double> time = timeOf(m.options, asked);
+    if (!best || (time && (!least || *time < *least))) {
+      best = &m;
+      least = time;
     }
-  if (!best || *best <= kMostLoss * *own || members.size() == kMostMembers)
-    return served.key;
-  if (mayAdd)
-    return add();
-  served.isWaiting = true;
-  return served.key;
+  }
+  if (!best && room == Room::None)
+    return std::nullopt;
+  const std::optional<double> any = timeOf(asked.any, asked), bound = timeOf(asked.bound, asked);
+  const bool isBound = any && bound && *any > kMostForAny * *bound;
+  const std::optional<double> own = isBound ? bound : any; // nothing where data decides how much there is to do
+  Served &served = served_[stepOf(asked)];
+  const bool loses = best && own && least && *least > kMostLoss * *own && room == Room::More;
+  if (!best || (loses && stays)) {
+    std::string key = members.empty() ? asked.key : absl::StrCat(asked.key, " #", members.size() + 1);
+    members.push_back({std::move(key), isBound && stays ? asked.bound : asked.any});
+    best = &members.back();
+    served.isWaiting = isBound && !stays && *any > kMostLoss * *bound;
+  } else {
+    served.isWaiting = loses;
+  }
+  served.key = best->key;
+  return *best;
 }
 
 } // namespace kernelc

@@ -73,19 +73,21 @@ VariantOptions optionsFor(const Kernel &signature, const std::string &target, co
   return o;
 }
 
+VariantSet::Choice VariantSet::choiceOf(const CheckedArgs &args, bool general) const {
+  VariantOptions options = optionsFor(signature_, target_, args, general);
+  std::string key = keyOf(options);
+  return {std::move(options), std::move(key), {}};
+}
+
 VariantSet::Choice VariantSet::choose(const CheckedArgs &args) const {
-  auto choiceOf = [&](bool general) {
-    VariantOptions options = optionsFor(signature_, target_, args, general);
-    std::string key = keyOf(options);
-    return Choice{std::move(options), std::move(key), "", false};
-  };
   if (session_.options.generalOnly)
-    return choiceOf(true);
-  Choice own = choiceOf(false);
+    return choiceOf(args, true);
+  Choice own = choiceOf(args, false);
   if (!variants_.count(own.key))
     own = widen(std::move(own));
-  bool isThere = variants_.count(own.key) || variants_.count(own.sizeClass);
-  return isThere || int(variants_.size()) < session_.options.maxVariants ? own : choiceOf(true);
+  if (own.question || variants_.count(own.key) || int(variants_.size()) < session_.options.maxVariants)
+    return own;
+  return choiceOf(args, true);
 }
 
 std::string VariantSet::keyOf(const VariantOptions &options) const {
@@ -133,17 +135,28 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
   if (key == own.key)
     return own;
   own.options.name = "ranged";
-  SizeClasses::Served served = classes_.find(key, own.options);
-  own.key = std::move(served.key);
-  own.isWaiting = served.isWaiting;
-  own.sizeClass = std::move(key);
+  own.question = {std::move(key), own.options, own.options};
+  for (auto &[name, fact] : own.question->bound.facts)
+    if (fact.max < 0 && fact.like > 0)
+      fact.max = factOf(fact.like).max;
+  own.key = classes_.find(*own.question);
   return own;
 }
 
-void VariantSet::settle(Choice &choice, bool better) {
-  const bool hasRoom = int(variants_.size()) < session_.options.maxVariants;
-  if (choice.key.empty() || (choice.isWaiting && better))
-    choice.key = classes_.settle(choice.sizeClass, choice.options, better && hasRoom);
+VariantSet::Choice VariantSet::settle(Choice choice, const CheckedArgs &args, bool better) {
+  if (!choice.question || (!choice.key.empty() && !better))
+    return choice;
+  // Other classes, as that of one row, keep some room.
+  constexpr int kForOthers = 2;
+  const int room = session_.options.maxVariants - int(variants_.size());
+  std::optional<SizeClasses::Member> member = classes_.settle(*choice.question,
+                                                              room > kForOthers ? SizeClasses::Room::More
+                                                              : room > 0        ? SizeClasses::Room::First
+                                                                                : SizeClasses::Room::None,
+                                                              better);
+  if (!member)
+    return choiceOf(args, true);
+  return {std::move(member->options), std::move(member->key), std::move(choice.question)};
 }
 
 std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &args, Choice &choice) const {
@@ -163,9 +176,8 @@ std::shared_ptr<const CompiledVariant> VariantSet::lookUp(const CheckedArgs &arg
 std::shared_ptr<const CompiledVariant> VariantSet::find(const CheckedArgs &args, VariantUse use, bool &better) {
   absl::MutexLock lock(&mutex_);
   Choice choice = choose(args);
-  better = use == VariantUse::Bind && (choice.key.empty() || choice.isWaiting);
-  if (use == VariantUse::Call && choice.isWaiting)
-    better = classes_.comeAgain(choice.sizeClass, choice.options);
+  const bool waits = choice.question && (choice.key.empty() || classes_.isWaiting(*choice.question));
+  better = waits && (use == VariantUse::Bind || (use == VariantUse::Call && classes_.comeAgain(*choice.question)));
   return lookUp(args, choice);
 }
 
@@ -177,8 +189,7 @@ absl::StatusOr<std::shared_ptr<const CompiledVariant>> VariantSet::get(const Che
   forDevice_ = forDevice;
   if (Choice wanted = choose(args); !lookUp(args, wanted))
     findDeciding();
-  Choice choice = choose(args);
-  for (settle(choice, better);;) {
+  for (Choice choice = settle(choose(args), args, better);;) {
     std::shared_ptr<const CompiledVariant> found = lookUp(args, choice);
     if (found && (found->isChosen || forDevice != CompilePolicy::Block))
       return found;

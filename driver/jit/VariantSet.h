@@ -59,15 +59,15 @@ public:
 private:
   struct Choice {
     VariantOptions options;
-    std::string key;        ///< "" where no variant was settled on yet
-    std::string sizeClass;  ///< "" where sizes have a variant of their own
-    bool isWaiting = false; ///< for a better variant (SizeClasses)
+    std::string key;                               ///< "" where no variant was settled on yet
+    std::optional<SizeClasses::Question> question; ///< of sizes that share variants
   };
   Choice choose(const CheckedArgs &args) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// What tells variants apart: what they assume, and of sizes that decide how work is shared out the class that they were made for.
   std::string keyOf(const VariantOptions &options) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  /// Gives a choice its key; `better`: that of one more variant, where that is worth it.
-  void settle(Choice &choice, bool better) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// What is compiled for `choice` where there is nothing yet; `better`: also in place of a slower variant.
+  Choice settle(Choice choice, const CheckedArgs &args, bool better) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Choice choiceOf(const CheckedArgs &args, bool general) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Asks the program, once a second variant is to be made, which sizes decide.
   void findDeciding() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// `own`, or once there is a variant for other sizes one for all sizes of a class.

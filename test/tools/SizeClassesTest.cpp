@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "driver/compile/SizeFacts.h"
 #include "driver/jit/Session.h"
 
@@ -24,13 +22,20 @@ protected:
     kernel_ = *kernel;
     classes_.emplace(kernel_->program(), kernel_->signature());
   }
+  using Room = SizeClasses::Room;
   /// Of calls with so many rows, whose other sizes are known.
-  static VariantOptions rows(int64_t m) {
+  static SizeClasses::Question rows(int64_t m) {
     VariantOptions o;
     o.target = "sm_90a";
     o.facts = {{"M", classOf(m, 1)}, {"N", factOf(1024)}, {"K", factOf(8192)}};
     o.params.assign(3, ParamGuard{LayoutClass::Dense, 16});
-    return o;
+    SizeClasses::Question q{"rows", o, o};
+    q.bound.facts["M"].max = factOf(m).max;
+    return q;
+  }
+  std::string settle(int64_t m, Room room, bool stays) {
+    std::optional<SizeClasses::Member> member = classes_->settle(rows(m), room, stays);
+    return member ? member->key : "none";
   }
   std::shared_ptr<JitKernel> kernel_;
   std::optional<SizeClasses> classes_;
@@ -38,27 +43,33 @@ protected:
 
 // Sums of 80 rows are cut into parts, and tiles have their width: of 8192 rows that takes three times as long.
 TEST_F(SizeClassesTest, SizesThatLoseGetAVariantOnceTheyComeAgain) {
-  EXPECT_EQ(classes_->find("rows", rows(80)).key, "");
-  EXPECT_EQ(classes_->settle("rows", rows(80), true), "rows");
-  EXPECT_EQ(classes_->settle("rows", rows(8192), false), "rows");
-  EXPECT_TRUE(classes_->find("rows", rows(8192)).isWaiting);
-  EXPECT_FALSE(classes_->comeAgain("rows", rows(8192)));
-  EXPECT_TRUE(classes_->comeAgain("rows", rows(8192)));
-  EXPECT_EQ(classes_->settle("rows", rows(8192), true), "rows #2");
-  EXPECT_FALSE(classes_->find("rows", rows(8192)).isWaiting);
-  // Others that this one serves well go to it, and few rows stay where they are.
-  EXPECT_EQ(classes_->settle("rows", rows(16384), true), "rows #2");
-  EXPECT_EQ(classes_->settle("rows", rows(72), true), "rows");
+  EXPECT_EQ(classes_->find(rows(80)), "");
+  EXPECT_EQ(settle(80, Room::More, false), "rows");
+  EXPECT_EQ(settle(8192, Room::More, false), "rows");
+  EXPECT_TRUE(classes_->isWaiting(rows(8192)));
+  EXPECT_FALSE(classes_->comeAgain(rows(8192)));
+  EXPECT_TRUE(classes_->comeAgain(rows(8192)));
+  EXPECT_EQ(settle(8192, Room::More, true), "rows #2");
+  EXPECT_FALSE(classes_->isWaiting(rows(8192)));
+  // Others that this one serves well go to it.
+  EXPECT_EQ(settle(16384, Room::More, true), "rows #2");
   // Rows of a few more or less are of one step, which is settled once.
-  EXPECT_EQ(classes_->find("rows", rows(8190)).key, "rows #2");
+  EXPECT_EQ(classes_->find(rows(8190)), "rows #2");
 }
 
-TEST_F(SizeClassesTest, AClassHasFourVariantsAtMost) {
-  std::set<std::string> keys;
-  for (int64_t m = 80; m < 40000; m += m / 3)
-    keys.insert(classes_->settle("rows", rows(m), true));
-  EXPECT_GT(keys.size(), 1u);
-  EXPECT_LE(keys.size(), 4u);
+// Few rows are the columns of turned tiles where their number has a bound; a variant with a bound serves no more rows than that.
+TEST_F(SizeClassesTest, FewRowsHaveABound) {
+  std::optional<SizeClasses::Member> few = classes_->settle(rows(100), Room::More, true);
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->options.facts["M"].max, 128);
+  EXPECT_EQ(settle(4096, Room::First, false), "rows #2");
+}
+
+TEST_F(SizeClassesTest, WithoutRoomSizesGoWhereTheyFit) {
+  EXPECT_EQ(settle(8192, Room::None, true), "none");
+  EXPECT_EQ(settle(8192, Room::First, true), "rows");
+  EXPECT_EQ(settle(80, Room::First, true), "rows");
+  EXPECT_FALSE(classes_->isWaiting(rows(80)));
 }
 
 } // namespace
