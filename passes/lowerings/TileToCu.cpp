@@ -52,6 +52,14 @@ LogicalResult FunctionLowering::run() {
   return success();
 }
 
+/// Whether elementwise code of that layout stands behind a part.
+static bool goesOn(SliceOp slice, const Layout &layout) {
+  Operation *next = slice->getNextNode();
+  while (isRematerialized(next) || isa<SliceOp>(next))
+    next = next->getNextNode();
+  return isElementwise(next) && getLayout(next->getResult(0)) == layout;
+}
+
 LogicalResult FunctionLowering::lowerBlock(Block &block) {
   SmallVector<Operation *> run;
   auto flush = [&] {
@@ -69,8 +77,10 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
       run.push_back(&op);
       continue;
     }
-    // Nor does a part of what was there before: the run reads it where it is.
+    // Nor does a part of what was there before, where the run goes on behind it: the run reads it where it is.
     if (auto slice = dyn_cast<SliceOp>(op); slice && !llvm::is_contained(run, slice.getInput().getDefiningOp())) {
+      if (!run.empty() && !goesOn(slice, getLayout(run.front()->getResult(0))))
+        flush();
       lowerSlice(slice);
       continue;
     }
