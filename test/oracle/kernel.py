@@ -71,7 +71,7 @@ class Call:
 
     def run(self):
         """The outputs and inouts by name, as Tensors."""
-        Order(self._execute, self._is_whole, self._is_open, lambda: bool(self.waiting)).run(self.kernel.body)
+        Order(self._execute, self._is_whole, lambda name: self.counts.get(name) is not None, self._is_open, lambda: bool(self.waiting)).run(self.kernel.body)
         if self.waiting:
             define_together(self.waiting, complete=True)
         for name, counts in self.counts.items():

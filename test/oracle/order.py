@@ -22,10 +22,10 @@ class Order:
     """Statements that wait for others: a sum over what is not there yet, whoever reads what such a sum changes, and what changes a tensor
     that elements of a system still read. Each stands before or behind all of a system; where neither holds, the last one waits for ever."""
 
-    def __init__(self, execute, is_whole, is_open, is_waiting):
-        """`is_whole`: whether a statement runs as a whole, and not element by element; `is_open`: whether a tensor has elements that nobody
-        has defined yet; `is_waiting`: whether elements of a system are."""
-        self._execute, self._is_whole, self._is_open, self._is_waiting = execute, is_whole, is_open, is_waiting
+    def __init__(self, execute, is_whole, is_out, is_open, is_waiting):
+        """`is_whole`: whether a statement runs as a whole, and not element by element; `is_out`: whether a name is an output's; `is_open`:
+        whether a tensor has elements that nobody has defined yet; `is_waiting`: whether elements of a system are."""
+        self._execute, self._is_whole, self._is_out, self._is_open, self._is_waiting = execute, is_whole, is_out, is_open, is_waiting
         self._pending, self._later = [], set()  # and the names that later statements define
         self._system, self._defined = set(), set()  # what a system reads, and what it defines
 
@@ -56,8 +56,9 @@ class Order:
                     behind[a].add(w)
                 elif writer.name in reads:
                     behind[w].add(a)
-                    defined = [s for s in body[a:] if s.name == writer.name and not self._is_whole(s) and s is not reader]
-                    if defined and reader.name != writer.name:
+                    others = [(n, s) for n, s in enumerate(body) if s.name == writer.name and n != a]
+                    is_there = not self._is_out(writer.name) or any(n < a for n, _ in others) and not any(n > a and not self._is_whole(s) for n, s in others)
+                    if not is_there and reader.name != writer.name:
                         raise KcError(f"'{writer.name}' is read before its statements have defined it")
         for _ in body:
             for before in behind:
