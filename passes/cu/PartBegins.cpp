@@ -16,7 +16,9 @@ TypedAttr identityOf(Operation *op) {
   Type type = op->getResult(0).getType();
   auto number = [&](int64_t n) -> TypedAttr { return IntegerAttr::get(type, n); };
   return llvm::TypeSwitch<Operation *, TypedAttr>(op)
-      .Case([&](arith::AddFOp) { return FloatAttr::get(type, APFloat::getZero(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true)); })
+      .Case([&](arith::AddFOp) {
+        return FloatAttr::get(type, APFloat::getZero(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true));
+      })
       .Case([&](arith::MulFOp) { return FloatAttr::get(type, 1.0); })
       .Case<arith::AddIOp, arith::OrIOp, arith::XOrIOp>([&](Operation *) { return number(0); })
       .Case([&](arith::MulIOp) { return number(1); })
@@ -35,9 +37,9 @@ std::optional<Accumulation> findAccumulation(memref::StoreOp store) {
   if (!sum || sum->getBlock() != store->getBlock() || sum->getNumOperands() != 2 || !sum->hasOneUse() || !identityOf(sum))
     return std::nullopt;
   for (unsigned i : {0, 1})
-    if (auto load = sum->getOperand(i).getDefiningOp<memref::LoadOp>();
-        load && load.getMemRef() == store.getMemRef() && load.getIndices() == store.getIndices() && load->hasOneUse() &&
-        load->getBlock() == store->getBlock())
+    if (auto load = sum->getOperand(i).getDefiningOp<memref::LoadOp>(); load && load.getMemRef() == store.getMemRef() &&
+                                                                        load.getIndices() == store.getIndices() && load->hasOneUse() &&
+                                                                        load->getBlock() == store->getBlock())
       return Accumulation{sum, load, i};
   return std::nullopt;
 }

@@ -52,12 +52,18 @@ LogicalResult FunctionLowering::run() {
   return success();
 }
 
-/// Whether elementwise code of that layout stands behind a part.
-static bool goesOn(SliceOp slice, const Layout &layout) {
-  Operation *next = slice->getNextNode();
-  while (isRematerialized(next) || isa<SliceOp>(next))
-    next = next->getNextNode();
-  return isElementwise(next) && getLayout(next->getResult(0)) == layout;
+/// Whether a run goes on behind a part with what is computed from it.
+static bool goesOn(ArrayRef<Operation *> run, SliceOp slice) {
+  Layout layout = getLayout(run.front()->getResult(0));
+  for (Operation *next = slice->getNextNode(); next; next = next->getNextNode()) {
+    if (isRematerialized(next) || isa<SliceOp>(next))
+      continue;
+    if (!isElementwise(next) || !(getLayout(next->getResult(0)) == layout))
+      return false;
+    if (llvm::any_of(next->getOperands(), [&](Value v) { return llvm::is_contained(run, v.getDefiningOp()); }))
+      return true;
+  }
+  return false;
 }
 
 LogicalResult FunctionLowering::lowerBlock(Block &block) {
@@ -79,7 +85,7 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
     }
     // Nor does a part of what was there before, where the run goes on behind it: the run reads it where it is.
     if (auto slice = dyn_cast<SliceOp>(op); slice && !llvm::is_contained(run, slice.getInput().getDefiningOp())) {
-      if (!run.empty() && !goesOn(slice, getLayout(run.front()->getResult(0))))
+      if (!run.empty() && !goesOn(run, slice))
         flush();
       lowerSlice(slice);
       continue;
