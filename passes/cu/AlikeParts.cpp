@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/cu/AlikeParts.h"
 
+#include "ir/cu/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/cu/LinearIndex.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -29,6 +32,52 @@ SmallVector<Operation *> statementsOf(Block &block) {
     if (!isScalarExpression(&op) && !isa<memref::AllocaOp, cu::SharedOp>(op) && !op.hasTrait<OpTrait::IsTerminator>())
       statements.push_back(&op);
   return statements;
+}
+
+llvm::hash_code shapeOf(Operation *op) {
+  llvm::hash_code shape = llvm::hash_combine(op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
+  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
+    shape = llvm::hash_combine(shape, type.getAsOpaquePointer());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        if (!isScalarExpression(&inner))
+          shape = llvm::hash_combine(shape, shapeOf(&inner));
+  return shape;
+}
+
+int64_t linesOf(Operation *op) {
+  int64_t lines = 0;
+  op->walk([&](Operation *inner) {
+    lines += !isScalarExpression(inner) && !isa<cu::CommentOp>(inner) && !inner->hasTrait<OpTrait::IsTerminator>();
+  });
+  return lines;
+}
+
+int64_t unrolledRoundsOf(scf::ForOp loop) {
+  bool counts = getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && loop.getNumResults() == 0;
+  return counts && cu::kUnroll.isAllOn(loop) ? std::max<int64_t>(0, getConstantIntValue(loop.getUpperBound()).value_or(0)) : 0;
+}
+
+bool storesEachOnce(memref::StoreOp store, Operation *root) {
+  if (store.getIndices().size() != 1)
+    return false;
+  LinearIndex at = LinearIndex::of(store.getIndices().front());
+  SmallVector<std::pair<int64_t, int64_t>> digits; // factor, rounds
+  for (Operation *op = store; op != root; op = op->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    if (!loop || !unrolledRoundsOf(loop))
+      return false;
+    digits.push_back({at.factorOf(loop.getInductionVar()), unrolledRoundsOf(loop)});
+  }
+  llvm::sort(digits);
+  int64_t reached = 1;
+  for (auto [factor, rounds] : digits) {
+    if (factor < reached)
+      return false;
+    reached = factor * rounds;
+  }
+  return at.terms.size() == digits.size();
 }
 
 std::optional<SmallVector<ArrayUse, 3>> arrayUsesOf(Operation *op) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "ir/cu/Cu.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -19,6 +21,18 @@ bool isProduct(mlir::Operation *op);
 
 /// The statements of a block in order: neither expressions, nor arrays, nor the terminator.
 llvm::SmallVector<mlir::Operation *> statementsOf(mlir::Block &block);
+
+/// What statements that are alike have in common, whatever their operands are.
+llvm::hash_code shapeOf(mlir::Operation *op);
+
+/// How many lines a statement is, about.
+int64_t linesOf(mlir::Operation *op);
+
+/// The rounds of a loop that is unrolled fully and counts from 0 by ones; 0 of any other.
+int64_t unrolledRoundsOf(mlir::scf::ForOp loop);
+
+/// Whether rounds of all loops around the store, out to `root`, have subscripts of their own.
+bool storesEachOnce(mlir::memref::StoreOp store, mlir::Operation *root);
 
 /// An array that an op takes, and the operands that say which of its elements are meant.
 struct ArrayUse {

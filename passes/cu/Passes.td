@@ -146,6 +146,10 @@ def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
     lie in progression. An array that a part writes and the next one reads is one array of all parts, where each
     element is written in the very round that last reads it.
 
+    The first part may store where the others add to what is there. It is alike once it adds to the operation's
+    identity, which the array is filled with ahead of the loop: -0.0 for a sum of floats, to which every x
+    adds up to x.
+
     ```mlir
     memref.store %a, %x[%i]
     %i1 = arith.addi %i, %c64

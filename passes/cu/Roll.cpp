@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Passes.h"
 #include "passes/cu/AlikeParts.h"
-#include "llvm/ADT/Hashing.h"
+#include "passes/cu/PartBegins.h"
 
 #include <set>
 
@@ -22,28 +22,6 @@ constexpr int64_t kLeastSaved = 8;
 /// Whether a tensor copy of results is started in a statement.
 bool storesBox(Operation *op) {
   return op->walk([](cu::TmaStoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
-/// What statements that are alike have in common, whatever their operands are.
-llvm::hash_code shapeOf(Operation *op) {
-  llvm::hash_code shape = llvm::hash_combine(op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
-  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
-    shape = llvm::hash_combine(shape, type.getAsOpaquePointer());
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      for (Operation &inner : block)
-        if (!isScalarExpression(&inner))
-          shape = llvm::hash_combine(shape, shapeOf(&inner));
-  return shape;
-}
-
-/// How many lines a statement is, about.
-int64_t linesOf(Operation *op) {
-  int64_t lines = 0;
-  op->walk([&](Operation *inner) {
-    lines += !isScalarExpression(inner) && !isa<cu::CommentOp>(inner) && !inner->hasTrait<OpTrait::IsTerminator>();
-  });
-  return lines;
 }
 
 /// `count` parts of `length` statements each, from a block's statement `start` on.
@@ -417,8 +395,11 @@ public:
         unsigned start = i;
         while (i + length < statements_.size() && isSame(i, i + length))
           ++i;
-        for (unsigned shift = 0; shift < length && start + shift + length <= i; ++shift)
-          note(start + shift, length, (i - start - shift) / length + 1);
+        for (unsigned shift = 0; shift < length && start + shift + length <= i; ++shift) {
+          unsigned count = (i - start - shift) / length + 1;
+          note(start + shift, length, count);
+          noteBegin(start + shift, length, count);
+        }
       }
   }
 
@@ -427,11 +408,15 @@ public:
     for (int tries = 0; tries < kTries && !runs_.empty(); ++tries) {
       auto [saved, start, length, count] = *runs_.begin();
       runs_.erase(runs_.begin());
-      RunRoller roller(statements_, {unsigned(start), unsigned(length), unsigned(count)});
-      if (roller.canRoll()) {
+      Run run{unsigned(start), unsigned(length), unsigned(count)};
+      PartBegins begins;
+      RunRoller roller(statements_, run);
+      if (beginAlike(run, begins) && roller.canRoll()) {
+        begins.fill(statements_[run.start]);
         roller.roll();
         return true;
       }
+      begins.undo();
       note(start, length, count - 1);
       note(start + length, length, count - 1);
     }
@@ -443,6 +428,22 @@ private:
   static constexpr int kTries = 256;
 
   bool isSame(unsigned i, unsigned j) const { return shapes_[i] == shapes_[j] && !products_[i] && !products_[j]; }
+
+  /// Makes a run's first part like the others where it is not; false where it is still unlike them.
+  bool beginAlike(const Run &run, PartBegins &begins) const {
+    return llvm::all_of(llvm::seq(run.start, run.start + run.length),
+                        [&](unsigned i) { return isSame(i, i + run.length) || begins.add(statements_[i], statements_[i + run.length]); });
+  }
+
+  /// Notes a run together with the part before it, if that may store what the others add up.
+  void noteBegin(unsigned start, unsigned length, unsigned count) {
+    auto mayBegin = [&](unsigned i) {
+      return isSame(i, i + length) || (!products_[i] && !products_[i + length] && lines_[i] < lines_[i + length] &&
+                                       statements_[i]->getName() == statements_[i + length]->getName());
+    };
+    if (start >= length && llvm::all_of(llvm::seq(start - length, start), mayBegin))
+      note(start - length, length, count + 1);
+  }
 
   void note(int64_t start, int64_t length, int64_t count) {
     int64_t lines = 0;

@@ -27,12 +27,6 @@ int64_t instructionsOf(Operation *op) {
   return isa<math::MathDialect>(op->getDialect()) && !isOne ? kFunction : 1;
 }
 
-/// The rounds of a loop that is unrolled fully and counts from 0 by ones; 0 of any other.
-int64_t roundsOf(scf::ForOp loop) {
-  bool counts = getConstantIntValue(loop.getLowerBound()) == 0 && getConstantIntValue(loop.getStep()) == 1 && loop.getNumResults() == 0;
-  return counts && cu::kUnroll.isAllOn(loop) ? std::max<int64_t>(0, getConstantIntValue(loop.getUpperBound()).value_or(0)) : 0;
-}
-
 /// What a block comes to once the loops in it are unrolled.
 int64_t instructionsOf(Block &block) {
   int64_t all = 0;
@@ -94,7 +88,7 @@ struct Turned {
 class Nest {
 public:
   explicit Nest(scf::ForOp root) {
-    for (scf::ForOp loop = root; loop && roundsOf(loop) > 0; loop = findOnlyLoop(*loop.getBody()))
+    for (scf::ForOp loop = root; loop && unrolledRoundsOf(loop) > 0; loop = findOnlyLoop(*loop.getBody()))
       loops_.push_back(loop);
   }
 
@@ -104,7 +98,7 @@ public:
       return;
     loadedBeside_ = loadedBeside();
     for (size_t kept = loops_.size(); kept > 0; --kept) {
-      int64_t rounds = roundsOf(loops_[kept - 1]);
+      int64_t rounds = unrolledRoundsOf(loops_[kept - 1]);
       for (int64_t together = 1; together < rounds; ++together)
         if (rounds % together == 0 && isWorth(kept, together))
           return make(kept, together);
@@ -130,7 +124,7 @@ private:
   bool areKnown() {
     auto isKnown = [&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
-        return roundsOf(loop) > 0;
+        return unrolledRoundsOf(loop) > 0;
       if (auto load = dyn_cast<memref::LoadOp>(op))
         return cu::spaceOf(load.getMemRef()) == cu::Private;
       if (auto copy = dyn_cast<cu::CopyOp>(op))
@@ -232,26 +226,7 @@ private:
       if (!load || load->getBlock() != store->getBlock() || !load->isBeforeInBlock(store) || !(LinearIndex::of(subscript->get()) == at))
         return false;
     }
-    return isEachOnce(store, at);
-  }
-
-  /// Whether rounds of all loops around the store have subscripts of their own.
-  bool isEachOnce(memref::StoreOp store, const LinearIndex &at) {
-    SmallVector<std::pair<int64_t, int64_t>> digits; // factor, rounds
-    for (Operation *op = store; op != root(); op = op->getParentOp()) {
-      auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-      if (!loop)
-        return false;
-      digits.push_back({at.factorOf(loop.getInductionVar()), roundsOf(loop)});
-    }
-    llvm::sort(digits);
-    int64_t reached = 1;
-    for (auto [factor, rounds] : digits) {
-      if (factor < reached)
-        return false;
-      reached = factor * rounds;
-    }
-    return at.terms.size() == digits.size();
+    return storesEachOnce(store, root());
   }
 
   /// Whether moves are few where `kept` loops stay and `together` rounds of the last one are a part.
@@ -273,7 +248,7 @@ private:
     OpBuilder b(loop);
     Location loc = loop.getLoc(), plain = cu::unnamed(loc);
     auto index = [&](int64_t n) { return arith::ConstantIndexOp::create(b, plain, n); };
-    auto parts = scf::ForOp::create(b, plain, index(0), index(roundsOf(loop) / together), index(1));
+    auto parts = scf::ForOp::create(b, plain, index(0), index(unrolledRoundsOf(loop) / together), index(1));
     parts.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("part"), plain));
     loop->moveBefore(parts.getBody()->getTerminator());
     b.setInsertionPointToStart(parts.getBody());
@@ -298,7 +273,7 @@ private:
     SmallVector<Value> variables = variablesOf(kept);
     [[maybe_unused]] bool good = findArrays(variables);
     assert(good && "a split loop names the same elements");
-    SmallVector<int64_t, 4> rounds(llvm::map_range(loops_, roundsOf));
+    SmallVector<int64_t, 4> rounds(llvm::map_range(loops_, unrolledRoundsOf));
     for (auto &[array, turned] : arrays_)
       if (turned.moves()) {
         for (OpOperand *subscript : turned.subscripts)
@@ -366,7 +341,7 @@ void turnParts(cu::KernelOp kernel, int64_t budget) {
   kernel.getBody().walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
     if (!cu::kUnroll.isAllOn(loop))
       return WalkResult::advance();
-    int64_t rounds = roundsOf(loop);
+    int64_t rounds = unrolledRoundsOf(loop);
     if (rounds > 0 && instructionsOf(*loop.getBody()) * rounds * 2 > budget)
       roots.push_back(loop);
     return WalkResult::skip();

@@ -30,6 +30,9 @@ public:
         tooLarge_.insert(op);
     if (tooLarge_.empty())
       return;
+    for (Operation *op : ops)
+      if (isArith(op) && op->getNumResults() == 1 && op->getResult(0).getType().isIndex() && ranges_.of(op->getResult(0)).isKnown())
+        known_.insert(op);
     widenArrays(ops);
     for (Operation *op : ops)
       widen(op);
@@ -135,7 +138,7 @@ private:
     }
     OperationState state(loc, op->getName(), operands, b.getI64Type(), op->getAttrs());
     Operation *wide = b.create(state);
-    if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(wide); flags && ranges_.of(op->getResult(0)).isKnown())
+    if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(wide); flags && known_.contains(op))
       wide->setAttr(flags.getIntegerOverflowAttrName(),
                     arith::IntegerOverflowFlagsAttr::get(op->getContext(), arith::IntegerOverflowFlags::nsw));
     becomes(op, wide->getResult(0), b);
@@ -172,7 +175,7 @@ private:
   cu::KernelOp kernel_;
   IndexRanges ranges_;
   llvm::DenseMap<Value, bool> exact_;
-  llvm::SmallPtrSet<Operation *, 16> tooLarge_, replaced_;
+  llvm::SmallPtrSet<Operation *, 16> tooLarge_, known_, replaced_; ///< known_: 64 bits hold the result
   llvm::SmallPtrSet<Value, 4> arrays_;
   llvm::DenseMap<Value, Value> wide_; ///< i64 of an index
 };

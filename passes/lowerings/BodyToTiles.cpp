@@ -381,14 +381,23 @@ Value BodyToTiles::evaluateSet(IntegerSet set, Location loc) {
   Value all;
   for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
     AffineExpr more = b_.getAffineConstantExpr(0), less = more;
-    splitSides(set.getConstraint(i), more, less);
+    // n - x - 1 >= 0 is x < n.
+    auto sum = dyn_cast<AffineBinaryOpExpr>(set.getConstraint(i));
+    bool isStrict = !set.isEq(i) && sum && sum.getKind() == AffineExprKind::Add && sum.getRHS() == b_.getAffineConstantExpr(-1);
+    splitSides(isStrict ? sum.getLHS() : set.getConstraint(i), more, less);
     Value left = indexExpr(more, loc), right = indexExpr(less, loc);
     SmallVector<int64_t> shape(c_.rank(), 1);
     for (Value t : {left, right})
       for (auto [s, n] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
         s = std::max(s, n);
-    auto predicate = set.isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    all = conjunction(all, arith::CmpIOp::create(b_, loc, predicate, broadcast(left, shape), broadcast(right, shape)), loc);
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      return arith::CmpIOp::create(b_, loc, predicate, broadcast(x, shape), broadcast(y, shape));
+    };
+    all = conjunction(all,
+                      set.isEq(i) ? compare(arith::CmpIPredicate::eq, left, right)
+                      : isStrict  ? compare(arith::CmpIPredicate::slt, right, left)
+                                  : compare(arith::CmpIPredicate::sge, left, right),
+                      loc);
   }
   return all;
 }

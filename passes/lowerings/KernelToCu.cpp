@@ -230,10 +230,12 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
     if (i > 0)
       left = div(left, counts[i], i == 1 ? named(dims[0], "_tile") : c_.named("rest", loc));
   }
+  // (An index that is a part of a size counts tiles of that size, whatever its own tile is.)
+  SmallVector<int64_t> most32 = llvm::map_to_vector(func_.getSizeMax(), [](int64_t most) { return most < 0 ? cu::kFits32 : most; });
   for (int64_t g : dims)
     if (Operation *op = ids[g].getDefiningOp(); op && isa<arith::ArithDialect>(op->getDialect())) {
-      int64_t count = te::knownMax(func_.getNumPrograms(g), facts), tile = func_.getTiles()[g];
-      cu::kMost.putOn(op, (count > 0 ? count : cu::kFits32 / tile) - 1);
+      int64_t count = te::knownMax(func_.getNumPrograms(g), {func_.getSizeDiv(), most32}), most = cu::kFits32 / func_.getTiles()[g];
+      cu::kMost.putOn(op, (count > 0 ? std::min(count, most) : most) - 1);
     }
   return ids;
 }

@@ -243,6 +243,8 @@ private:
 
   /// The warp number whose reduced digits are those of `others`, and the rest those of `warp`.
   Value warpWith(Value others, Value warp) {
+    if (llvm::all_of(layout_.warp, [&](const Digit &d) { return d.size == 1 || isReduced(d); }))
+      return others;
     SmallVector<int64_t> all, reduced;
     for (const Digit &d : layout_.warp) {
       all.push_back(d.size);

@@ -52,6 +52,20 @@ LogicalResult FunctionLowering::run() {
   return success();
 }
 
+/// Whether a run goes on behind a part with what is computed from it.
+static bool goesOn(ArrayRef<Operation *> run, SliceOp slice) {
+  Layout layout = getLayout(run.front()->getResult(0));
+  for (Operation *next = slice->getNextNode(); next; next = next->getNextNode()) {
+    if (isRematerialized(next) || isa<SliceOp>(next))
+      continue;
+    if (!isElementwise(next) || !(getLayout(next->getResult(0)) == layout))
+      return false;
+    if (llvm::any_of(next->getOperands(), [&](Value v) { return llvm::is_contained(run, v.getDefiningOp()); }))
+      return true;
+  }
+  return false;
+}
+
 LogicalResult FunctionLowering::lowerBlock(Block &block) {
   SmallVector<Operation *> run;
   auto flush = [&] {
@@ -69,8 +83,10 @@ LogicalResult FunctionLowering::lowerBlock(Block &block) {
       run.push_back(&op);
       continue;
     }
-    // Nor does a part of what was there before: the run reads it where it is.
+    // Nor does a part of what was there before, where the run goes on behind it: the run reads it where it is.
     if (auto slice = dyn_cast<SliceOp>(op); slice && !llvm::is_contained(run, slice.getInput().getDefiningOp())) {
+      if (!run.empty() && !goesOn(run, slice))
+        flush();
       lowerSlice(slice);
       continue;
     }

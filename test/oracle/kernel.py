@@ -8,6 +8,7 @@ from .core import Const, Index, Loop, Op, Read, Symbol, Tensor, Tuple, mentions,
 from .elaborate import Scope, Thunk, chained, clamped, elaborate, fold_node, group, of_data_alone, reduce_node, typed
 from .evaluate import UNDEFINED, Budget, Limit, compiled, unknown
 from .narrow import narrowest
+from .order import Order
 from .parser import parse
 from .prelude import PRELUDE
 from .ranges import infer
@@ -70,17 +71,24 @@ class Call:
 
     def run(self):
         """The outputs and inouts by name, as Tensors."""
-        for statement in self.kernel.body:
-            if isinstance(statement, tree.Let):
-                self._let(statement)
-            else:
-                self._assign(statement)
+        Order(self._execute, self._is_whole, lambda name: self.counts.get(name) is not None, self._is_open, lambda: bool(self.waiting)).run(self.kernel.body)
         if self.waiting:
             define_together(self.waiting, complete=True)
         for name, counts in self.counts.items():
             if counts is not None and name not in self.continued and any(c != 1 for c in counts):
                 raise KcError(f"'{name}' is written {counts} times; once is what covers it")
         return self.outputs
+
+    def _execute(self, statement):
+        return self._let(statement) if isinstance(statement, tree.Let) else self._assign(statement)
+
+    def _is_whole(self, statement):
+        """Whether a statement is evaluated at once; the elements of others as what they read is there."""
+        return not isinstance(statement, tree.Let) and not (statement.op == "=" and not statement.unique and self.counts.get(statement.name) is not None)
+
+    def _is_open(self, name):
+        tensor = self.outputs.get(name) or next((t for t in self.deferred if t.name == name), None)
+        return tensor is not None and UNDEFINED in tensor.data
 
     def _scope(self, statement):
         """The scope of a statement: indices of its left side, and those that it meets on the way."""
@@ -212,7 +220,9 @@ class Call:
         targets = [(subscripts, tensor.shape)]
         ranges, conditions = self._where(statement, scope, indices)
         if statement.op != "=":
-            value = ops.settled(elaborate(statement.value, scope))
+            value = elaborate(statement.value, scope)
+            literal = value.type in (ops.LIT_INT, ops.LIT_FLOAT) and tensor.type is not BOOL
+            value = ops.coerce(value, widen(tensor.type)) if literal else ops.settled(value)
         else:
             scope.implicit = None
             value = elaborate(statement.value, scope)

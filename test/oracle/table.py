@@ -178,8 +178,18 @@ ROWS += [
     ("read as it is stored", "x: f16[N]) -> (y: f16[N]", "y[t] = y.pad(2048)[t - 1] + x[t]", {"x": ([2], [1.0, 1.0])}, {"y": [2048.0, 2048.0]}),
 ]
 
+ROWS += [
+    # What stands among statements that read each other.
+    ("a sum of what they define", "x: f32[N]) -> (y: f32[N], w: f32[N], s: f32[N]", "y[t] = w.pad(0)[t - 1] + x[t] s[t] += w[t] w[t] = 0.5 * y[t] s[t] *= 2",
+     {"x": X}, {"y": [1.0, 2.5, 5.25], "w": [0.5, 1.25, 2.625], "s": [1.0, 2.5, 5.25]}),
+    ("what they have read is changed behind them", "x: f32[N], inout s: f32[N]) -> (y: f32[N], w: f32[N]", "y[t] = w.pad(0)[t - 1] + s[t] s[t] += x[t] w[t] = 0.5 * y[t]",
+     {"x": X, "s": X}, {"y": [1.0, 2.5, 5.25], "w": [0.5, 1.25, 2.625], "s": [2.0, 4.0, 8.0]}),
+]
+
 # Programs that are none: what the oracle says of them.
 NONE = [
+    ("read each other", "x: f32[N], inout s: f32[N]) -> (y: f32[N], w: f32[N]", "y[t] = w.pad(0)[t - 1] + s[t] s[t] = 3 w[t] = y[t] * s[t]", {"x": X, "s": X}),
+    ("before its statements", "x: f32[N]) -> (y: f32[N], w: f32[N]", "y[t] = w.pad(0)[t - 1] + x[t] w[t] = x[t] w[t] += y[t]", {"x": X}),
     ("outside", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i + 1]", {"x": X}),
     ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] where i in 1:N", {"x": X}),
     ("written", "x: f32[N]) -> (y: f32[N]", "y[i] = x[i] y[i] = 1 where i < 1", {"x": X}),

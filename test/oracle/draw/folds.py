@@ -203,6 +203,31 @@ def named(b):
         b.say(statement)
 
 
+def among(b):
+    """Sums and changed memory among statements that read each other: of what these define, or of what they read."""
+    kind = b.pick("f32", "f32", "i32", "u32")
+    b.size("M"), b.size("N")
+    half = "0.25 * " if TYPES[kind].kind == "float" else ""
+    pool = whole(TYPES[kind]) if TYPES[kind].kind == "float" else None
+    x = b.tensor(kind, ["M", "N"], pool=pool)
+    y, z = (b.tensor(kind, ["M", "N"], "out") for _ in range(2))
+    back, role = b.pick("- 1", "- 1", "+ 1"), b.pick("out", "out", "inout")
+    s = b.tensor(kind, ["M", "N"], role, pool=pool) if b.chance(50) else b.tensor(kind, ["N"], role, pool=pool)
+    at = "[j]" if len(b.tensors[s][1]) == 1 else "[i, j]"
+    of = lambda *names: b.pick(*[f"{n}[i, j]" for n in names])  # noqa: E731
+    read = f" + {half}{s}{at}"
+    first = f"{y}[i, j] = {half}{z}.pad({b.integer(0, 2)})[i {back}, j] + {x}[i, j]" + (read if b.chance(30) else "")
+    second = f"{z}[i, j] = {half}{y}[i, j] + {x}[i, j]" + (read if b.chance(30) else "")
+    sums = [f"{s}{at} {b.pick('+=', '+=', 'max=')} {of(x, y, z)}" for _ in range(b.integer(1, 3))]
+    if role == "inout" and at == "[i, j]" and b.chance(50):
+        sums[0] = f"{s}{at} = {of(y, z)} + {half}{s}{at}"
+    statements = [first, second]
+    for statement in sums:
+        statements.insert(b.integer(0, len(statements)), statement)
+    for statement in statements:
+        b.say(statement)
+
+
 def orders(b):
     """Elements computed from earlier ones in an order of several indices, from sums of what is there, in a triangle, or with the rest
     defined by another statement."""

@@ -6,7 +6,7 @@ from ..element_types import TYPES
 from .case import Builder
 from .covers import covers
 from .expressions import FLOATS, INTS, STORED, Scope, access, expression, gather, guarded_gather, operand, proved_gather
-from .folds import folds, mutual, named, orders, recurrences, tuples
+from .folds import among, folds, mutual, named, orders, recurrences, tuples
 from .functions import functions, prelude
 from .inouts import assignments, inouts, races
 from .mixed import mixed
@@ -270,7 +270,7 @@ def asserted(b):
 
 
 KINDS = {f.__name__: f for f in (pointwise, gathers, reduced, arguments, windows, solutions, narrow_extremes, masked, scans, constants, grouped, chained, inouts, assignments, scatters,
-                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed, bands, images, layers, flows, routed, mutual, tuples, named)}
+                                 covers, functions, prelude, wrong, proofs, views, asserted, folds, orders, recurrences, phases, pages, mixed, bands, images, layers, flows, routed, mutual, tuples, named, among)}
 LARGE = {"races": races}  # for devices whose blocks run beside each other
 
 
