@@ -17,7 +17,8 @@ class ProductCutter {
 public:
   explicit ProductCutter(const PartChoice &by) : by_(by) {}
 
-  ReductionParts run(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
+  ReductionParts run(ReduceOp reduce, const Contraction &c) {
+    SmallVector<int64_t> lengths = lengthsOf(reduce);
     if (std::optional<FedProduct> fed = findFedProduct(reduce, c, lengths))
       return partsOfFedProduct(reduce, *fed, c);
     return partsOfProduct(reduce, c, lengths);
@@ -40,8 +41,15 @@ private:
     return {PartSums::Merged, added};
   }
 
-  /// The most points of these indices.
-  int64_t extentOf(ReduceOp reduce, ArrayRef<unsigned> dims) { return knownPoints(reduce.getExtents(), dims, by_.facts); }
+  /// The likely points of these indices.
+  int64_t extentOf(ReduceOp reduce, ArrayRef<unsigned> dims) { return knownPoints(reduce.getExtents(), dims, by_.likely); }
+  /// And of those that are summed.
+  SmallVector<int64_t> lengthsOf(ReduceOp reduce) {
+    SmallVector<int64_t> lengths;
+    for (unsigned d = reduce.getNumParallel(); d < reduce.getNumDims(); ++d)
+      lengths.push_back(knownMax(reduce.getExtents().getResult(d), by_.likely));
+    return lengths;
+  }
 
   /// A product of which tensor copies can bring enough rows to warpgroups, on a target whose rates are known.
   std::optional<FedProduct> findFedProduct(ReduceOp reduce, const Contraction &c, ArrayRef<int64_t> lengths) {
@@ -77,9 +85,7 @@ private:
       if (other == reduce || sources.contains(other))
         continue;
       std::optional<Contraction> c = findContraction(other);
-      SmallVector<int64_t> lengths;
-      for (unsigned d = other.getNumParallel(); c && d < other.getNumDims(); ++d)
-        lengths.push_back(knownMax(other.getExtents().getResult(d), by_.facts));
+      SmallVector<int64_t> lengths = lengthsOf(other);
       if (!c || llvm::any_of(lengths, [](int64_t n) { return n <= 0; }) || isChained(other, by_.target, by_.facts))
         continue;
       std::optional<FedProduct> fed = findFedProduct(other, *c, lengths);
@@ -213,8 +219,8 @@ private:
 
 } // namespace
 
-ReductionParts partsOfProduct(ReduceOp reduce, const Contraction &product, ArrayRef<int64_t> lengths, const PartChoice &by) {
-  return ProductCutter(by).run(reduce, product, lengths);
+ReductionParts partsOfProduct(ReduceOp reduce, const Contraction &product, const PartChoice &by) {
+  return ProductCutter(by).run(reduce, product);
 }
 
 bool canEndEarly(const Contraction &c) {

@@ -7,8 +7,8 @@
 
 namespace kernelc::te {
 
-/// Of a product whose summed indices have at most `lengths` points.
-ReductionParts partsOfProduct(ReduceOp reduce, const Contraction &product, llvm::ArrayRef<int64_t> lengths, const PartChoice &by);
+/// Of a product, for the likely sizes: any chunk is right for any sizes.
+ReductionParts partsOfProduct(ReduceOp reduce, const Contraction &product, const PartChoice &by);
 
 /// Whether zeros for what a product reads beyond its sum's end are all that it takes to sum up more.
 bool canEndEarly(const Contraction &product);

@@ -221,7 +221,7 @@ FailureOr<ReductionParts> chooseParts(Operation *op, const PartChoice &by) {
   if (r && !product && by.schedule.merge != Merge::Launch && findHeldRow(r, by.facts, by.target))
     return ReductionParts();
   if (product)
-    return partsOfProduct(r, *product, lengths, by);
+    return partsOfProduct(r, *product, by);
   ReductionParts parts = SumCutter(op, points, int64_t(thin), lengths, by).run();
   parts.added = by.schedule.addsInMemory && mayAddParts(op); // (a launch that merges takes as long as one that zeroes)
   return parts;

@@ -21,6 +21,7 @@ struct ReductionParts {
 struct PartChoice {
   const Target &target;
   SizeFacts facts, expected;
+  SizeFacts likely; ///< sizes of the call that the plan is made for, which need not hold: what takes least time is reckoned by them
   const KernelSchedule &schedule;
 };
 

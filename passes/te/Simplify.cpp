@@ -202,8 +202,40 @@ struct DropDead : RewritePattern {
   }
 };
 
+/// The size that a condition says is one number, and this number.
+///
+///     C - 32 == 0          C is 32
+std::optional<std::pair<unsigned, int64_t>> findRequiredSize(AffineExpr zero) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(zero);
+  auto size = sum && zero.getKind() == AffineExprKind::Add ? dyn_cast<AffineSymbolExpr>(sum.getLHS()) : AffineSymbolExpr(nullptr);
+  auto less = size ? dyn_cast<AffineConstantExpr>(sum.getRHS()) : AffineConstantExpr(nullptr);
+  if (!less || less.getValue() >= 0)
+    return std::nullopt;
+  return std::pair(size.getPosition(), -less.getValue());
+}
+
+/// Writes sizes that the program requires to be one number as that number: every call is asked for it, and extents that come of it are
+/// equal to those that the program gives in numbers.
+void writeRequiredSizes(te::KernelOp kernel) {
+  SmallVector<AffineExpr> sizes;
+  for (unsigned i = 0; i < kernel.getNumSizes(); ++i)
+    sizes.push_back(getAffineSymbolExpr(i, kernel.getContext()));
+  bool any = false;
+  for (Attribute a : kernel.getRequirements()) {
+    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
+    for (auto [zero, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags()))
+      if (auto required = isEquality ? findRequiredSize(zero) : std::nullopt; required && required->first < sizes.size()) {
+        sizes[required->first] = getAffineConstantExpr(required->second, kernel.getContext());
+        any = true;
+      }
+  }
+  if (any)
+    te::replaceSizes(kernel, sizes, kernel.getNumSizes());
+}
+
 struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
   void runOnOperation() override {
+    writeRequiredSizes(getOperation());
     if (failed(inlineDefinitions()))
       return signalPassFailure();
     // Who reads a sum shows once what lies between them has been taken in.

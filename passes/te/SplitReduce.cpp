@@ -16,6 +16,7 @@
 #include "passes/te/Cascade.h"
 #include "passes/te/Digits.h"
 #include "passes/te/Fold.h"
+#include "passes/te/LikelySizes.h"
 #include "passes/te/Parts.h"
 #include "passes/te/RowParts.h"
 #include "passes/te/SearchAhead.h"
@@ -33,9 +34,9 @@ namespace {
 
 class Splitter {
 public:
-  Splitter(KernelOp kernel, const KnownTarget &known, const KernelSchedule &schedule)
+  Splitter(KernelOp kernel, const KnownTarget &known, const SizeFacts &likely, const KernelSchedule &schedule)
       : kernel_(kernel), target_(*known.target), facts_(known.facts()), schedule_(schedule),
-        by_{target_, facts_, known.expected(), schedule} {}
+        by_{target_, facts_, known.expected(), likely, schedule} {}
 
   struct Site {
     Operation *op;
@@ -175,7 +176,8 @@ struct TeSplitReducePass : impl::TeSplitReduceBase<TeSplitReducePass> {
     FailureOr<KernelSchedule> schedule = getKernelSchedule(getOperation(), target);
     if (failed(schedule))
       return signalPassFailure();
-    Splitter splitter(getOperation(), *known, *schedule);
+    SmallVector<int64_t> likely = likelySizes(known->sizeMax, sizeLike);
+    Splitter splitter(getOperation(), *known, {known->sizeDiv, likely}, *schedule);
     if (failed(rewriteEach(getOperation(), splitter)))
       return signalPassFailure();
     splitter.remarkOnMerge();
