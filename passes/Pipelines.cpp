@@ -213,6 +213,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   // Variables of parts are arrays now, which may be copies of each other.
   pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
   pm.addPass(createCSEPass());
+  // Equal conditions are one value, and barriers stand where they will be.
+  pm.addNestedPass<cu::KernelOp>(createCuJoinGuards());
   // Loops that are left for digits nobody tells apart.
   pm.addNestedPass<cu::KernelOp>(createCuFlatten());
   // Every index value that the text will declare is there.

@@ -166,6 +166,47 @@ def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
   }];
 }
 
+def CuJoinGuards : Pass<"cu-join-guards", "::kernelc::cu::KernelOp"> {
+  let summary = "Ask a condition once for all that depends on it";
+  let description = [{
+    Loads, computations and stores of a thread whose points may lie outside have a branch each: a load that does not take place
+    leaves zeros, a store does nothing. Where one condition guards 32 of them or more, and nobody sees what is computed where it does
+    not hold, one branch has all of the statements from the first to the last:
+
+    ```mlir
+    scf.if %inside {
+      cu.copy %x[%i] to %r[%c0] count 4
+    } else {
+      memref.store %zero, %r[%c0]
+    }
+    scf.if %inside {
+      cu.copy %r[%c0] to %y[%i] count 4
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.if %inside {
+      cu.copy %x[%i] to %r[%c0] count 4
+      cu.copy %r[%c0] to %y[%i] count 4
+    }
+    ```
+
+    (an example of two). The text has no zeros for nobody, and NVRTC a block of statements in place of as many branches as there are
+    tensors, over which the time of its passes grows with the square. Fewer branches stay as they are, with the code that ptxas makes of
+    them.
+
+    Between the branches may stand loads, stores to a thread's own arrays, loops, branches and arithmetic. Arrays that are written
+    where the condition does not hold must be used by the joined statements alone. Left alone: statements by which threads wait
+    for each other or hand values on (barriers, shuffles, searches), which all of them must reach; stores that other conditions guard.
+
+    *Runs after `cu-barriers` and `cu-roll`, because* a barrier that they place or a loop that they make stands between branches;
+    *after a CSE*, which makes one value of equal conditions; *before `cu-narrow`*, which takes ranges from conditions.
+    Numeric effect: none.
+  }];
+}
+
 def CuFlatten : Pass<"cu-flatten", "::kernelc::cu::KernelOp"> {
   let summary = "Walk registers by one loop where nothing asks for their digits";
   let description = [{

@@ -290,10 +290,9 @@ private:
   bool hasRowAtPoint(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
     Operation *reader = ops_[l.ops[n]];
     auto maker = dyn_cast<ComputeOp>(ops_[l.ops[m]]);
-    size_t version = 0;
-    // (What lies in no memory of others is computed anew by those who read it: te-simplify.)
-    if (!maker || !isDefinition(maker) || !memories_.find(maker.getResult(), version) || l.indices.size() != l.grid.size() + 1 ||
-        l.dims[m].size() != l.indices.size() || l.dims[n].size() != l.indices.size() || read.getBounds() != BoundsMode::InBounds ||
+    // (What lies in no memory of others is here only where te-simplify has left it to be computed once.)
+    if (!maker || !isDefinition(maker) || l.indices.size() != l.grid.size() + 1 || l.dims[m].size() != l.indices.size() ||
+        l.dims[n].size() != l.indices.size() || read.getBounds() != BoundsMode::InBounds ||
         (!isa<ComputeOp>(reader) && !isa<ReduceOp>(reader)))
       return false;
     auto isOnGrid = [&](int64_t index) { return llvm::is_contained(l.grid, index); };

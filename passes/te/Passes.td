@@ -55,10 +55,13 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     subexpressions merge by CSE afterwards. Subscripts that are index arithmetic become part of the map; a division by a size in a
     body over a multiple of it needs no care of zero, since there is no point then.
 
-    Postcondition: no `te.read` in bounds of a plain `te.compute`, unless the bodies together
+    Definitions that several statements read stay tensors where with all that they take in they come to more than 64 operations; and
+    links of a chain, each read by the next one and by another statement, where more than 64 operations of the chain, counted for each
+    statement but one that takes them in, would be computed again: memory brings an element faster.
+
+    Postcondition: no other `te.read` in bounds of a plain `te.compute`, unless the bodies together
     would have more than 1024 operations.
-    Not tried: weighing recomputation against a store (an inlined body may be
-    evaluated once per reader). Numeric effect: none.
+    Not tried: weighing by sizes what is computed again. Numeric effect: none.
   }];
 }
 

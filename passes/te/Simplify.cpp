@@ -27,6 +27,9 @@ constexpr int64_t kLargestBody = 1024;
 /// And of a definition that several statements take in: chains of such, each read by the next and by another statement,
 /// are quadratic in operations, which the kernel would also all compute.
 constexpr int64_t kLargestShared = 64;
+/// And that the kernel computes once more for each statement but one that takes in links of one chain: from there on memory brings an
+/// element faster.
+constexpr int64_t kMostAgain = 64;
 
 /// Whether several statements read it.
 bool isShared(te::ComputeOp definition) {
@@ -36,6 +39,38 @@ bool isShared(te::ComputeOp definition) {
     first = first ? first : reader;
     return reader && reader != first;
   });
+}
+
+/// Adds to `kept` links of chains of definitions: those from which on, up to the next one that is kept, more operations would be
+/// computed again than memory takes to bring what they start from.
+void keepLinks(te::KernelOp kernel, llvm::DenseSet<Operation *> &kept) {
+  struct Taken {
+    llvm::SmallPtrSet<Operation *, 8> readers; ///< statements that take the definition in, through others or not
+    int64_t again = 0;                         ///< operations of it, and of those that take it in, that are computed more than once
+  };
+  llvm::DenseMap<Operation *, Taken> taken;
+  auto computed = llvm::to_vector(kernel.getBlock().getOps<te::ComputeOp>());
+  for (te::ComputeOp definition : llvm::reverse(computed)) {
+    if (!te::isDefinition(definition))
+      continue;
+    Taken own;
+    llvm::SmallPtrSet<Operation *, 8> links;
+    for (Operation *user : definition.getResult().getUsers()) {
+      Operation *reader = isa<te::ReadOp>(user) ? user->getParentOp() : user;
+      auto link = taken.find(reader);
+      if (link == taken.end() || kept.contains(reader))
+        own.readers.insert(reader);
+      else if (links.insert(reader).second) {
+        own.readers.insert(link->second.readers.begin(), link->second.readers.end());
+        own.again += link->second.again;
+      }
+    }
+    own.again += int64_t(definition.getBlock().getOperations().size()) * (int64_t(own.readers.size()) - 1);
+    own.again = std::min(own.again, kLargestBody);
+    if (own.again > kMostAgain && isShared(definition))
+      kept.insert(definition);
+    taken[definition] = std::move(own);
+  }
 }
 
 /// The definitions that stay tensors: because with all that they take in they are too large for several readers, or
@@ -61,6 +96,7 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
     if (size > kLargestShared && isShared(definition))
       kept.insert(definition);
   }
+  keepLinks(kernel, kept);
   return kept;
 }
 
