@@ -9,6 +9,7 @@
 #include "ir/cu/Cu.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/lowerings/PointCount.h"
 
 using namespace mlir;
 
@@ -235,6 +236,8 @@ private:
       Value x = termsOf(k, select.getTrueValue(), body, condition), y = termsOf(k, select.getFalseValue(), body, condition);
       return choice && x && y ? arith::SelectOp::create(b_, loc_, body.broadcast(choice, kept_[k]), x, y).getResult() : Value();
     }
+    if (Value sum = sumOfConstant(k, element, body))
+      return sum;
     Value term = body.evaluate(element);
     if (!term)
       return term;
@@ -246,6 +249,30 @@ private:
         bindExcluded(element, term, body);
     }
     return oneState_ ? reduce(k, term) : term;
+  }
+
+  /// What a number comes to that each point adds: as often as points count, without a walk where bounds say how many. Null elsewhere.
+  Value sumOfConstant(unsigned k, Value element, BodyToTiles &body) {
+    FloatAttr number;
+    if (!oneState_ || op_.getComponentKind(k) != Combiner::Sum || !matchPattern(element, m_Constant(&number)))
+      return {};
+    Value count = countPoints(b_, c_, op_, dims_, body, cu::unnamed(loc_));
+    if (!count)
+      return {};
+    count = body.broadcast(count, kept_[k]);
+    if (Operation *made = count.getDefiningOp())
+      made->setLoc(NameLoc::get(b_.getStringAttr("points"), op_.getLoc()));
+    auto type = RankedTensorType::get(kept_[k], number.getType());
+    auto splat = [&](RankedTensorType of, Attribute v) -> Value {
+      return arith::ConstantOp::create(b_, at(k), of, SplatElementsAttr::get(of, v));
+    };
+    if (number.getValue().isFinite()) {
+      Value n = arith::IndexCastOp::create(b_, at(k), type.clone(b_.getI32Type()), count);
+      return arith::MulFOp::create(b_, at(k), arith::SIToFPOp::create(b_, at(k), type, n), splat(type, number));
+    }
+    Value any =
+        arith::CmpIOp::create(b_, at(k), arith::CmpIPredicate::sgt, count, splat(type.clone(b_.getIndexType()), b_.getIndexAttr(0)));
+    return arith::SelectOp::create(b_, at(k), any, splat(type, number), identity(k, kept_[k]));
   }
 
   //===- Masks that are made once -===//
