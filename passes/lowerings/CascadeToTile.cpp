@@ -256,23 +256,17 @@ private:
     FloatAttr number;
     if (!oneState_ || op_.getComponentKind(k) != Combiner::Sum || !matchPattern(element, m_Constant(&number)))
       return {};
-    Value count = countPoints(b_, c_, op_, dims_, body, cu::unnamed(loc_));
-    if (!count)
+    bool isFinite = number.getValue().isFinite();
+    Value points = countPoints(b_, c_, op_, dims_, body, /*isAny=*/!isFinite, cu::unnamed(loc_));
+    if (!points)
       return {};
-    count = body.broadcast(count, kept_[k]);
-    if (Operation *made = count.getDefiningOp())
-      made->setLoc(NameLoc::get(b_.getStringAttr("points"), op_.getLoc()));
+    points = body.broadcast(points, kept_[k]);
     auto type = RankedTensorType::get(kept_[k], number.getType());
-    auto splat = [&](RankedTensorType of, Attribute v) -> Value {
-      return arith::ConstantOp::create(b_, at(k), of, SplatElementsAttr::get(of, v));
-    };
-    if (number.getValue().isFinite()) {
-      Value n = arith::IndexCastOp::create(b_, at(k), type.clone(b_.getI32Type()), count);
-      return arith::MulFOp::create(b_, at(k), arith::SIToFPOp::create(b_, at(k), type, n), splat(type, number));
-    }
-    Value any =
-        arith::CmpIOp::create(b_, at(k), arith::CmpIPredicate::sgt, count, splat(type.clone(b_.getIndexType()), b_.getIndexAttr(0)));
-    return arith::SelectOp::create(b_, at(k), any, splat(type, number), identity(k, kept_[k]));
+    Value each = arith::ConstantOp::create(b_, at(k), type, SplatElementsAttr::get(type, Attribute(number)));
+    if (!isFinite)
+      return arith::SelectOp::create(b_, at(k), points, each, identity(k, kept_[k]));
+    Value n = arith::IndexCastOp::create(b_, at(k), type.clone(b_.getI32Type()), points);
+    return arith::MulFOp::create(b_, at(k), arith::SIToFPOp::create(b_, at(k), type, n), each);
   }
 
   //===- Masks that are made once -===//
