@@ -43,7 +43,7 @@ def norms():
             f"  let v[n, g] = mean[c in 0:{c // g}, h, w]((x[n, g * {c // g} + c, h, w] - m[n, g]) ** 2) where g in 0:{g}\n"
             f"  y[n, c, h, w] = (x[n, c, h, w] - m[n, c // {c // g}]) * rsqrt(v[n, c // {c // g}] + 1e-5) * a[c] + b[c]\n}}",
             [(t, n, c, h, h), (t, c), (t, c)], lambda x, a, b, g=g: F.group_norm(x, g, a, b))
-    for t, n, c, h in [("f32", 32, 256, 56), ("bf16", 64, 512, 28), ("f32", 16, 64, 111)]:
+    for t, n, c, h in [("f32", 32, 256, 56), ("bf16", 64, 512, 28), ("f32", 16, 64, 111), ("bf16", 32, 256, 56), ("bf16", 64, 1024, 14), ("bf16", 128, 64, 112)]:
         row(f"batch norm, training {sized(n, c, h, h)} {t}",
             f"x: {t}[N, C, H, W], a: {t}[C], b: {t}[C]) -> (y: {t}[N, C, H, W]) {{\n  let m[c] = mean[n, h, w](x[n, c, h, w])\n"
             "  let v[c] = mean[n, h, w]((x[n, c, h, w] - m[c]) ** 2)\n"
@@ -144,17 +144,18 @@ def pointwise():
     for t, v, n, d in [("bf16", 50257, 16384, 4096), ("f32", 128256, 32768, 1023)]:
         row(f"embedding {sized(n, d)} of {v} {t}", f"w: {t}[V, D], i: i64[N]) -> (y: {t}[N, D]) {{ y[n, d] = w[i[n], d] }}",
             [(t, v, d), ("i64", n, v)], lambda w, i: F.embedding(i, w))
-    row("RoPE 8x4096x32x128 bf16",
-        "x: bf16[B, S, H, 2 * D], c: f32[S, D], s: f32[S, D]) -> (y: bf16[B, S, H, 2 * D]) {\n"
-        "  y[b, p, h, d] = x[b, p, h, d] * c[p, d] - x[b, p, h, d + D] * s[p, d] where d in 0:D\n"
-        "  y[b, p, h, d + D] = x[b, p, h, d + D] * c[p, d] + x[b, p, h, d] * s[p, d] where d in 0:D\n}",
-        [("bf16", 8, 4096, 32, 128), ("f32", 4096, 64), ("f32", 4096, 64)], rope)
-    for m, n in [(16384, 4096), (4096, 5120)]:
+    for b, p, h, d in [(8, 4096, 32, 128), (2, 2048, 16, 64), (1, 8192, 40, 128)]:
+        row(f"RoPE {sized(b, p, h, d)} bf16",
+            "x: bf16[B, S, H, 2 * D], c: f32[S, D], s: f32[S, D]) -> (y: bf16[B, S, H, 2 * D]) {\n"
+            "  y[b, p, h, d] = x[b, p, h, d] * c[p, d] - x[b, p, h, d + D] * s[p, d] where d in 0:D\n"
+            "  y[b, p, h, d + D] = x[b, p, h, d + D] * c[p, d] + x[b, p, h, d] * s[p, d] where d in 0:D\n}",
+            [("bf16", b, p, h, d), ("f32", p, d // 2), ("f32", p, d // 2)], rope)
+    for m, n in [(16384, 4096), (4096, 5120), (64, 8192), (32768, 1024)]:
         row(f"add, RMS norm {sized(m, n)} bf16",
             "x: bf16[M, N], g: bf16[N], inout r: bf16[M, N]) -> (y: bf16[M, N]) {\n"
             "  r[i, j] = r[i, j] + x[i, j]\n  y[i, j] = rmsnorm[j](r[i, j]) * g[j]\n}",
             [("bf16", m, n), ("bf16", n), ("bf16", m, n)], add_rms)
-    for n in [1048576, 67108864]:
+    for n in [1048576, 10000000, 67108864]:
         row(f"AMP step {n} f16",
             "g: f16[N], s: f32[1], inout m: f32[N], inout p: f32[N]) {\n  let bad[] = any[i](not isfinite(f32(g[i]) / s[0]))\n"
             "  m[i] = m[i] if bad[] else 0.9 * m[i] + f32(g[i]) / s[0]\n  p[i] = p[i] if bad[] else p[i] - 0.01 * m[i]\n}",

@@ -118,39 +118,23 @@ def timed(contenders):
     return {name: statistics.median(us) / 1e3 for name, us in gpu.measure(contenders, max(3, min(15, int(6e5 / longest)))).items()}
 
 
-class Table:
-    """Rows of kernelc beside PyTorch. args: device, tf32, warm (nothing is timed). `limit`: of the difference, by the largest value
+class Comparison:
+    """kernelc beside PyTorch. args: device, tf32, warm (nothing is timed). `limit`: of the difference, by the largest value
     (absent: by the type)"""
 
-    def __init__(self, args, what, limit=None):
-        self.limit = limit
-        self.args, self.least, self.failed, self.start = args, [], 0, time.monotonic()
-        torch.backends.cudnn.benchmark = True
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = args.tf32
-        print(f"| {what} | difference | kernelc, ms | × eager | × torch.compile |\n|---|--:|--:|--:|--:|", flush=True)
+    def __init__(self, args, limit=None):
+        self.args, self.limit = args, limit
 
-    def row(self, title, text, name, inputs, peer, compiled=False, others=(), sizes=None):
-        """`inputs()` are the arguments, `peer` of the same, as are `others` (eager is the fastest); `compiled`: beside torch.compile, too;
-        `sizes`: those that no input has."""
-        try:
-            cells = self.measure(text, name, inputs, peer, compiled, others, sizes or {})
-        except Exception as error:  # noqa: BLE001: a row of the table
-            self.failed += 1
-            cells = [f"{type(error).__name__}: {str(error).splitlines()[0][:120]}", "", "", ""]
-        print(f"| {title} | {' | '.join(cells)} |", flush=True)
-        if self.args.device == "cuda":
-            torch.cuda.empty_cache()
-
-    def measure(self, text, name, inputs, peer, compiled, others, sizes):
+    def times(self, text, name, inputs, peer, compiled, others, sizes):
+        """The difference in words and the milliseconds of each contender: none where nothing is timed, None where the result is wrong."""
         kernel = kernelc.compile(text, precision="contract=tf32" if self.args.tf32 else None, **sizes).kernels[name]
         own, given = inputs(), inputs()
         cell, right = self.compared(kernel, own, kernel(*own), peer(*given))
         del own
         if not right:
-            self.failed += 1
-            return [cell, "wrong", "", ""]
+            return cell, None
         if self.args.device != "cuda":
-            return [cell, "", "", ""]
+            return cell, {}
         contenders = {"kernelc": lambda: kernel(*given)}
         eager = {"eager" + str(n or ""): lambda run=run: run(*given) for n, run in enumerate((peer, *others))}
         contenders |= eager
@@ -160,12 +144,10 @@ class Table:
             by_inductor(*given)
             contenders["torch.compile"] = lambda: by_inductor(*given)
         if getattr(self.args, "warm", False):
-            return [cell, "", "", ""]
+            return cell, {}
         times = timed(contenders)
         times["eager"] = min(times.pop(n) for n in eager)
-        ratios = {n: us / times["kernelc"] for n, us in times.items() if n != "kernelc"}
-        self.least.append(min(ratios.values()))
-        return [cell, f"{times['kernelc']:.3f}"] + [f"{ratios[n]:.2f}" if n in ratios else "" for n in ("eager", "torch.compile")]
+        return cell, times
 
     def compared(self, kernel, own, result, expected):
         """The largest difference of the results, in words, and whether it is within the limit. Of a tuple the first are what the kernel
@@ -187,6 +169,40 @@ class Table:
             if not share <= worst:
                 worst, cell = share, f"{share:.1e}" if most > limit else f"{share:.1e} of values near 0"
         return cell, right
+
+
+class Table(Comparison):
+    """Rows of a comparison, as they come."""
+
+    def __init__(self, args, what, limit=None):
+        super().__init__(args, limit)
+        self.least, self.failed, self.start = [], 0, time.monotonic()
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = args.tf32
+        print(f"| {what} | difference | kernelc, ms | × eager | × torch.compile |\n|---|--:|--:|--:|--:|", flush=True)
+
+    def row(self, title, text, name, inputs, peer, compiled=False, others=(), sizes=None):
+        """`inputs()` are the arguments, `peer` of the same, as are `others` (eager is the fastest); `compiled`: beside torch.compile, too;
+        `sizes`: those that no input has."""
+        try:
+            cells = self.measure(text, name, inputs, peer, compiled, others, sizes or {})
+        except Exception as error:  # noqa: BLE001: a row of the table
+            self.failed += 1
+            cells = [f"{type(error).__name__}: {str(error).splitlines()[0][:120]}", "", "", ""]
+        print(f"| {title} | {' | '.join(cells)} |", flush=True)
+        if self.args.device == "cuda":
+            torch.cuda.empty_cache()
+
+    def measure(self, text, name, inputs, peer, compiled, others, sizes):
+        cell, times = self.times(text, name, inputs, peer, compiled, others, sizes)
+        if times is None:
+            self.failed += 1
+            return [cell, "wrong", "", ""]
+        if not times:
+            return [cell, "", "", ""]
+        ratios = {n: ms / times["kernelc"] for n, ms in times.items() if n != "kernelc"}
+        self.least.append(min(ratios.values()))
+        return [cell, f"{times['kernelc']:.3f}"] + [f"{ratios[n]:.2f}" if n in ratios else "" for n in ("eager", "torch.compile")]
 
     def end(self):
         """Prints what the rows come to; the exit status."""

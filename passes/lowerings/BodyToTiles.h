@@ -52,6 +52,8 @@ public:
   mlir::Value evaluate(mlir::Value value);
   /// The conjunction of an integer set's constraints over the op's dims.
   mlir::Value evaluateSet(mlir::IntegerSet set, mlir::Location loc);
+  /// A form over the op's dims.
+  mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
   /// Which points lie inside the extents, for the ragged ones among the launch
   /// indices `among`; null when all do.
   mlir::Value inside(llvm::ArrayRef<int64_t> among, mlir::Location loc);
@@ -77,7 +79,6 @@ private:
   /// Lets a subscript that data says be -1 at points that needOnly leaves out; false where it is the same at all of them.
   bool restrictToNeeded(mlir::Value &index, mlir::Location loc);
   mlir::Value elementwise(mlir::Operation *op);
-  mlir::Value indexExpr(mlir::AffineExpr e, mlir::Location loc);
 
   mlir::OpBuilder &b_;
   LaunchContext &c_;

@@ -9,6 +9,7 @@
 #include "ir/cu/Cu.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
+#include "passes/lowerings/PointCount.h"
 
 using namespace mlir;
 
@@ -235,6 +236,8 @@ private:
       Value x = termsOf(k, select.getTrueValue(), body, condition), y = termsOf(k, select.getFalseValue(), body, condition);
       return choice && x && y ? arith::SelectOp::create(b_, loc_, body.broadcast(choice, kept_[k]), x, y).getResult() : Value();
     }
+    if (Value sum = sumOfConstant(k, element, body))
+      return sum;
     Value term = body.evaluate(element);
     if (!term)
       return term;
@@ -246,6 +249,24 @@ private:
         bindExcluded(element, term, body);
     }
     return oneState_ ? reduce(k, term) : term;
+  }
+
+  /// What a number comes to that each point adds: as often as points count, without a walk where bounds say how many. Null elsewhere.
+  Value sumOfConstant(unsigned k, Value element, BodyToTiles &body) {
+    FloatAttr number;
+    if (!oneState_ || op_.getComponentKind(k) != Combiner::Sum || !matchPattern(element, m_Constant(&number)))
+      return {};
+    bool isFinite = number.getValue().isFinite();
+    Value points = countPoints(b_, c_, op_, dims_, body, /*isAny=*/!isFinite, cu::unnamed(loc_));
+    if (!points)
+      return {};
+    points = body.broadcast(points, kept_[k]);
+    auto type = RankedTensorType::get(kept_[k], number.getType());
+    Value each = arith::ConstantOp::create(b_, at(k), type, SplatElementsAttr::get(type, Attribute(number)));
+    if (!isFinite)
+      return arith::SelectOp::create(b_, at(k), points, each, identity(k, kept_[k]));
+    Value n = arith::IndexCastOp::create(b_, at(k), type.clone(b_.getI32Type()), points);
+    return arith::MulFOp::create(b_, at(k), arith::SIToFPOp::create(b_, at(k), type, n), each);
   }
 
   //===- Masks that are made once -===//

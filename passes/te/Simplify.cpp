@@ -269,9 +269,66 @@ void writeRequiredSizes(te::KernelOp kernel) {
     te::replaceSizes(kernel, sizes, kernel.getNumSizes());
 }
 
+/// Whether `read` asks each element of its tensor once, or the element of its own point.
+bool readsInOrder(te::ReadOp read, te::ComputeOp definition) {
+  Operation *reader = read->getParentOp();
+  if (read->getParentRegion() != &reader->getRegion(0) || read.getBounds() != te::BoundsMode::InBounds || !te::isDomainOp(reader))
+    return false;
+  AffineMap map = read.getMapOrIdentity(), extents = te::getExtents(reader), own = definition.getExtents();
+  llvm::BitVector seen(extents.getNumResults());
+  if (map.getNumResults() != extents.getNumResults() || own.getNumResults() != extents.getNumResults())
+    return false;
+  for (auto [r, e] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    std::optional<unsigned> index = dim ? te::findIndex(reader, read.getOperands_()[dim.getPosition()]) : std::nullopt;
+    if (!index || seen[*index] || extents.getResult(*index) != own.getResult(r) || (isa<te::ComputeOp>(reader) && *index != r))
+      return false;
+    seen.set(*index);
+  }
+  return true;
+}
+
+/// The definition that `copy` stores as it is, in the place of what an `inout` held; null for anything else.
+te::ComputeOp findStored(te::ComputeOp copy) {
+  auto read = copy.getYield().getValues()[0].getDefiningOp<te::ReadOp>();
+  auto definition = read ? read.getTensor().getDefiningOp<te::ComputeOp>() : te::ComputeOp();
+  return definition && te::isDefinition(copy) && te::isDefinition(definition) && readsInOrder(read, definition) ? definition
+                                                                                                                : te::ComputeOp();
+}
+
+/// What an update stores of a `let` is read where it is stored, if a reduction reads it, too, as if the text had named the update:
+///   %t = te.compute { f(x) }; te.reduce { g(%t[i]) }; %x' = te.compute { %t[i] }
+///     =>   %t = ..; %x' = te.compute { %t[i] }; te.reduce { g(%x'[i]) }
+/// The reduction would compute f again otherwise, of all that it reads.
+void readStored(te::KernelOp kernel) {
+  te::Memories memories(kernel);
+  for (const te::Memory &m : memories.all()) {
+    auto copy = m.versions.size() == 2 ? m.versions.back().getDefiningOp<te::ComputeOp>() : te::ComputeOp();
+    te::ComputeOp definition = copy ? findStored(copy) : te::ComputeOp();
+    if (!definition)
+      continue;
+    SmallVector<OpOperand *> uses;
+    bool inOrder = true, isReduced = false;
+    for (OpOperand &use : definition.getResult().getUses()) {
+      auto read = dyn_cast<te::ReadOp>(use.getOwner());
+      if (read && read->getParentOp() == copy)
+        continue;
+      inOrder &= read && readsInOrder(read, definition);
+      isReduced |= read && isa<te::ReduceOp>(read->getParentOp());
+      uses.push_back(&use);
+    }
+    if (!inOrder || !isReduced)
+      continue;
+    copy->moveAfter(definition);
+    for (OpOperand *use : uses)
+      use->set(copy.getResult());
+  }
+}
+
 struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
   void runOnOperation() override {
     writeRequiredSizes(getOperation());
+    readStored(getOperation());
     if (failed(inlineDefinitions()))
       return signalPassFailure();
     // Who reads a sum shows once what lies between them has been taken in.
