@@ -3,9 +3,8 @@
 #include "passes/lowerings/AccessLowering.h"
 
 #include "passes/lowerings/MaskNames.h"
-
-#include "passes/lowerings/MaskNames.h"
 #include "passes/tile/RowVector.h"
+#include "passes/tile/SideBySide.h"
 
 using namespace mlir;
 
@@ -16,7 +15,7 @@ using tile::Layout;
 
 AccessLowering::AccessLowering(ThreadCode &c, AffineMap map, Value base, Value tileValue, OperandRange offsets, ArrayRef<int64_t> mask,
                                Location loc)
-    : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), base_(c.bases.lookup(base)), offsets_(offsets),
+    : c_(c), map_(map), shape_(shapeOfBase(c.func, base)), tensor_(base), base_(c.bases.lookup(base)), offsets_(offsets),
       tile_(cast<RankedTensorType>(tileValue.getType()).getShape()), mask_(mask.begin(), mask.end()),
       strides_(layoutOfBase(c.func, base).strides), layout_(tile::getLayout(tileValue)),
       rank_(cast<RankedTensorType>(tileValue.getType()).getRank()), loc_(loc) {
@@ -92,6 +91,40 @@ SmallVector<Value> AccessLowering::subscripts(ValueRange coords) {
   for (AffineExpr e : map_.getResults())
     out.push_back(subscriptAt(c_, e, coords, loc_));
   return out;
+}
+
+std::optional<AccessLowering::SideBySideVectors> AccessLowering::findSideBySide(int64_t most) {
+  for (int64_t count = most; count > 1; count /= 2)
+    if (std::optional<tile::Digits> others = SideBySide(c_.func, tensor_, map_, mask_, tile_, layout_).find(count))
+      return SideBySideVectors{count, *others};
+  return std::nullopt;
+}
+
+void AccessLowering::forEachSideBySide(const SideBySideVectors &vectors, llvm::function_ref<void(Value, const OpenDigits &)> body) {
+  Layout firsts = {vectors.others, layout_.lane, layout_.warp}; // of each vector's registers
+  std::swap(firsts, layout_);
+  OpenDigits open;
+  c_.overDigits(vectors.others, loc_, open, [&] { body(c_.mul(c_.registerIndex(layout_, open, loc_), vectors.count, loc_), open); });
+  std::swap(firsts, layout_);
+}
+
+SmallVector<Value> AccessLowering::subscriptsByParts(const OpenDigits &open) {
+  // What registers differ by, over their digits.
+  MLIRContext *context = map_.getContext();
+  SmallVector<AffineExpr> own(rank_, getAffineConstantExpr(0, context));
+  SmallVector<Value> digits;
+  for (auto &[digit, v] : open.digits) {
+    own[digit.dim] = own[digit.dim] + getAffineDimExpr(digits.size(), context) * digit.stride;
+    digits.push_back(v);
+  }
+  SmallVector<Value> tile = c_.scalarsOf(offsets_), thread = c_.threadCoordinates(layout_, rank_, loc_);
+  for (Value &v : thread)
+    v = v ? v : c_.index(0, loc_);
+  return llvm::map_to_vector(map_.getResults(), [&](AffineExpr e) {
+    AffineExpr ofRegisters = simplifyAffineExpr(e.replaceDims(own), digits.size(), map_.getNumSymbols());
+    Value sum = c_.add(subscriptAt(c_, e, tile, loc_), subscriptAt(c_, e, thread, loc_), loc_);
+    return ofRegisters == 0 ? sum : c_.add(sum, c_.expand(ofRegisters, digits, loc_), loc_);
+  });
 }
 
 Value AccessLowering::address(ArrayRef<Value> subscripts) {

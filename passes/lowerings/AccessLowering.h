@@ -19,9 +19,22 @@ public:
   int64_t vector() const { return vector_; }
   /// How the neighbours of a vector lie in memory.
   const ContiguousRun &run() const { return run_; }
+  /// Whether neighbours along one index are neighbours in memory.
+  bool runsAlong() const { return contiguousDim(c_.func, tensor_, map_, tile_) >= 0; }
   void scalarOnly();
   /// Cuts the slowest registers, so that batches of at most `most` remain. Returns the digit that counts those.
   tile::Digits cutIntoBatches(int64_t most);
+  /// Vectors of registers that lie side by side in memory whatever indices they differ in (SideBySide), of `most` of them at most.
+  struct SideBySideVectors {
+    int64_t count;
+    tile::Digits others; ///< of the registers, by which vectors differ
+  };
+  std::optional<SideBySideVectors> findSideBySide(int64_t most);
+  /// Runs `body(registerIndex, digits)` for each of them.
+  void forEachSideBySide(const SideBySideVectors &vectors, llvm::function_ref<void(mlir::Value, const OpenDigits &)> body);
+  /// The subscripts of such a vector: sums of what the tile's place, the thread's and the registers' come to, of which loops change the
+  /// first and instructions hold the last.
+  llvm::SmallVector<mlir::Value> subscriptsByParts(const OpenDigits &open);
   /// Runs `body(registerIndex, digits)` for every vector of the layout.
   void forEachVector(llvm::function_ref<void(mlir::Value, OpenDigits &)> body);
 
@@ -57,7 +70,7 @@ private:
 
   ThreadCode &c_;
   mlir::AffineMap map_, shape_;
-  mlir::Value base_;
+  mlir::Value tensor_, base_; ///< the function's argument; the kernel's
   mlir::OperandRange offsets_;
   llvm::ArrayRef<int64_t> tile_; ///< the shape of what is loaded or stored
   llvm::SmallVector<int64_t> mask_, clamped_;

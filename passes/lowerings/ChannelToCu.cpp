@@ -137,6 +137,26 @@ void lowerAwait(ThreadCode &c, tile::AwaitOp op) {
   cu::MbarrierWaitOp::create(c.b, loc, c.channels[op.getChannel()].full, at.slot, at.parity);
 }
 
+bool isFence(tile::FuncOp func, tile::AsyncWaitOp wait) {
+  return func.getUnit() == Unit::Wgmma && llvm::any_of(*wait->getBlock(), llvm::IsaPred<tile::DotOp>);
+}
+
+/// Whether a fence stands behind all that warps have read of slots themselves in this block. (A later one would also wait for what they
+/// do in between: where they add to memory, for as long as that takes.)
+static bool isFenced(ThreadCode &c, tile::ReleaseOp op) {
+  auto mayRead = [](Operation *inner) {
+    bool takesSlot = llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<tile::RingType>);
+    return takesSlot && !isa<tile::DotOp, tile::RingStoreOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    if (auto wait = dyn_cast<tile::AsyncWaitOp>(before); wait && isFence(c.func, wait))
+      return true;
+    if (before->walk(mayRead).wasInterrupted())
+      return false;
+  }
+  return false;
+}
+
 void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   Location loc = cu::unnamed(op.getLoc());
   Position at = positionOf(c, op.getChannel().getType(), c.scalars.lookup(op.getNumber()), 0, loc);
@@ -145,7 +165,7 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   if (reader == 32) {
     // Its lanes have read, each before a tensor copy overwrites that: loads alone may still be queued, but for those that a
     // product has taken from registers.
-    if (!op.getTaken())
+    if (!op.getTaken() && !isFenced(c, op))
       cu::ProxyFenceOp::create(c.b, loc);
     cu::WarpSyncOp::create(c.b, loc);
   }

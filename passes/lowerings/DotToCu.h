@@ -61,6 +61,8 @@ void lowerPassTurn(ThreadCode &code, tile::PassTurnOp op);
 void lowerAcquire(ThreadCode &code, tile::AcquireOp op);
 void lowerFilled(ThreadCode &code, tile::FilledOp op);
 void lowerAwait(ThreadCode &code, tile::AwaitOp op);
+/// Whether `wait` has this thread's reads and writes of slots come before what products and tensor copies do with them.
+bool isFence(tile::FuncOp func, tile::AsyncWaitOp wait);
 void lowerRelease(ThreadCode &code, tile::ReleaseOp op);
 void lowerBoxCopy(ThreadCode &code, tile::RingCopyOp op);
 void lowerBoxStore(ThreadCode &code, tile::BoxStoreOp op);

@@ -37,6 +37,8 @@ public:
 
   RegTile run() {
     RegTile result{access_.layout(), array_};
+    if (loadSideBySide())
+      return result;
     access_.forEachVector([&](Value r, OpenDigits &open) { loadVector(r, open); });
     return result;
   }
@@ -48,12 +50,32 @@ private:
     bool padded = mode == te::BoundsMode::Pad && op_.getPadding().getDefiningOp<arith::ConstantOp>() && access_.straddlesNoBorder();
     return (inside || padded) && llvm::all_of(op_.getIndexTiles(), [&](Value t) { return isSameAlong(t, access_.run().dim); });
   }
+  /// Loads vectors of registers that lie side by side whatever indices they differ in; false where there are none.
+  bool loadSideBySide() {
+    te::BoundsMode mode = op_.getBounds();
+    bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
+    if (access_.vector() > 1 || !inside || !op_.getIndexTiles().empty() || !op_.getClamp().empty() || element_.getIntOrFloatBitWidth() < 8)
+      return false;
+    std::optional<AccessLowering::SideBySideVectors> vectors = access_.findSideBySide(16 / (element_.getIntOrFloatBitWidth() / 8));
+    if (!vectors)
+      return false;
+    access_.forEachSideBySide(*vectors, [&](Value r, const OpenDigits &open) {
+      guarded(
+          c_.b, loc_, access_.inside(access_.coordinates(open)),
+          [&] {
+            Value from = access_.address(access_.subscriptsByParts(open));
+            cu::CopyOp::create(c_.b, loc_, access_.base(), from, array_, r, vectors->count, op_.getStreaming());
+          },
+          [&] { fill(r, vectors->count, [&] { return zero(); }); });
+    });
+    return true;
+  }
   Value zero() { return arith::ConstantOp::create(c_.b, loc_, cast<TypedAttr>(c_.b.getZeroAttr(element_))); }
   void store(Value v, Value at) { memref::StoreOp::create(c_.b, loc_, v, array_, at); }
-  /// `value()` for all elements of the vector at register `r`.
-  void fill(Value r, llvm::function_ref<Value()> value) {
+  /// `value()` for all of the `count` elements of the vector at register `r`.
+  void fill(Value r, int64_t count, llvm::function_ref<Value()> value) {
     OpBuilder::InsertionGuard guard(c_.b);
-    Value i = openLoop(c_, 0, access_.vector(), 1, "e", loc_);
+    Value i = openLoop(c_, 0, count, 1, "e", loc_);
     store(value(), c_.add(r, i, loc_));
   }
   /// The vector at register `r`.
@@ -69,7 +91,7 @@ private:
     auto leaveElement = [&](Value e) { store(zero(), c_.add(r, e, loc_)); };
     guarded(
         c_.b, loc_, inside, [&] { access_.forEachInside(coords, [&] { loadWithinBounds(r, coords, open); }, loadElement, leaveElement); },
-        [&] { fill(r, [&] { return zero(); }); });
+        [&] { fill(r, access_.vector(), [&] { return zero(); }); });
   }
   /// The same, of which all elements are asked for.
   void loadWithinBounds(Value r, ArrayRef<Value> coords, OpenDigits &open) {
@@ -77,7 +99,7 @@ private:
     Value within = access_.applyBounds(op_.getBounds(), subscripts);
     guarded(
         c_.b, loc_, within, [&] { loadAt(access_.address(subscripts), r); },
-        [&] { fill(r, [&] { return c_.element(op_.getPadding(), open, loc_); }); });
+        [&] { fill(r, access_.vector(), [&] { return c_.element(op_.getPadding(), open, loc_); }); });
   }
   /// The same, all of it there, by what lies between its elements in memory.
   void loadAt(Value address, Value r) {

@@ -3,7 +3,6 @@
 #include "passes/lowerings/AccessLowering.h"
 
 #include "passes/lowerings/MaskNames.h"
-#include "passes/lowerings/SideBySide.h"
 #include "passes/lowerings/Tallies.h"
 
 using namespace mlir;
@@ -31,28 +30,18 @@ static bool addSideBySide(ThreadCode &c, tile::ScatterOp op, AccessLowering &acc
   if (!c.hasVectorAdds || op.getKind() != te::Combiner::Sum || !op.getValue().getType().getElementType().isF32() || !value.array ||
       value.first || !op.getIndexTiles().empty() || op.getCondition() || op.getGuarded() || c.tallies.lookup(op.getBase()))
     return false;
-  ArrayRef<int64_t> shape = op.getValue().getType().getShape();
-  for (int64_t count : {4, 2})
-    if (std::optional<tile::Digits> others = SideBySide(c.func, op.getBase(), op.getMap(), op.getMask(), shape, value.layout).find(count)) {
-      guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
-        OpenDigits open;
-        c.overDigits(*others, loc, open, [&] {
-          SmallVector<Value> coords = access.coordinates(open);
-          guarded(c.b, loc, access.inside(coords), [&] {
-            // Tiles differ by the same for all of their points (SideBySide): what a thread adds to its tile's place no loop changes.
-            SmallVector<Value> own = c.coordinates(value.layout, open, shape.size(), loc), tile = c.scalarsOf(op.getOffsets()), at;
-            for (Value &v : own)
-              v = v ? v : c.index(0, loc);
-            for (AffineExpr e : op.getMap().getResults())
-              at.push_back(c.add(subscriptAt(c, e, tile, loc), subscriptAt(c, e, own, loc), loc));
-            cu::AddVectorOp::create(c.b, loc, value.array, c.registerIndex(value.layout, open, loc), access.base(), access.address(at),
-                                    count);
-          });
-        });
+  std::optional<AccessLowering::SideBySideVectors> vectors = access.findSideBySide(4);
+  if (!vectors)
+    return false;
+  guarded(c.b, loc, c.isFirstReplica(access.layout(), loc), [&] {
+    access.forEachSideBySide(*vectors, [&](Value r, const OpenDigits &open) {
+      guarded(c.b, loc, access.inside(access.coordinates(open)), [&] {
+        Value address = access.address(access.subscriptsByParts(open));
+        cu::AddVectorOp::create(c.b, loc, value.array, r, access.base(), address, vectors->count);
       });
-      return true;
-    }
-  return false;
+    });
+  });
+  return true;
 }
 
 void lowerScatter(ThreadCode &c, tile::ScatterOp op) {

@@ -216,7 +216,7 @@ void FunctionLowering::lowerWait(AsyncWaitOp op) {
   if (c_.hasAsyncCopy && hasCopiesInGroups(func_))
     cu::CpAsyncWaitOp::create(b_, op.getLoc(), op.getPending());
   // Products of warpgroups read slots as tensor copies do, not as the threads that wrote them.
-  if (func_.getUnit() == Unit::Wgmma && llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
+  if (isFence(func_, op))
     cu::ProxyFenceOp::create(b_, op.getLoc());
 }
 

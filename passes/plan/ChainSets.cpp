@@ -183,9 +183,9 @@ double timeOfSet(ChainSet &set, const Target &target, const SizeFacts &facts) {
          2 * (batch * bytes / target.partRates.memory + target.partRates.launch);
 }
 
-/// Has sets that sum what others have in rows stand in their launches, those of each pair that take less time so: they compute their
-/// producers once.
-void addTurned(std::vector<ChainSet> &sets, const Target &target, const SizeFacts &facts) {
+/// Has sets that sum what others have in rows stand in their launches, those of each pair that take less time so, where that is less than
+/// both take apart (or `isGiven`): they compute their producers once.
+void addTurned(std::vector<ChainSet> &sets, bool isGiven, const Target &target, const SizeFacts &facts) {
   for (size_t x = 0; x < sets.size(); ++x)
     for (size_t y = 0; y < sets.size(); ++y) {
       if (x == y || !sets[x].added.empty() || !sets[y].added.empty() ||
@@ -197,11 +197,12 @@ void addTurned(std::vector<ChainSet> &sets, const Target &target, const SizeFact
       double time = timeOfSet(joint, target, facts);
       bool isBest =
           !llvm::all_of(sets[x].readers, [&](SetReader &r) { return isAlong(sets[y], r); }) || time <= timeOfSet(other, target, facts);
-      if (!isBest || !whyNotHeld(joint, target, facts).empty())
+      bool pays = isGiven || time < timeOfSet(sets[x], target, facts) + timeOfSet(sets[y], target, facts);
+      if (!isBest || !pays || !whyNotHeld(joint, target, facts).empty())
         continue;
       sets[x] = std::move(joint);
       sets.erase(sets.begin() + y);
-      return addTurned(sets, target, facts);
+      return addTurned(sets, isGiven, target, facts);
     }
 }
 
@@ -308,9 +309,8 @@ std::vector<ChainSet> findChainSets(KernelOp kernel, const Target &target, const
   };
   llvm::erase_if(sets, [&](ChainSet &set) { return llvm::any_of(set.producers, isLeft); });
   FailureOr<KernelSchedule> schedule = unmarked ? getKernelSchedule(kernel, target.name) : KernelSchedule();
-  // (By default not: the launch that reads the sums takes what is saved, docs/lab/2026-11-27-scatters-8.md.)
-  if (unmarked && succeeded(schedule) && schedule->addsInMemory && target.partRates.adds)
-    addTurned(sets, target, facts);
+  if (unmarked && succeeded(schedule) && schedule->merge != Merge::Launch && target.partRates.adds)
+    addTurned(sets, schedule->addsInMemory, target, facts);
   llvm::erase_if(sets, [&](ChainSet &set) {
     if (set.readers.size() + set.added.size() + set.producers.size() < 3)
       return true;

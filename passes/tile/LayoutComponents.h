@@ -19,6 +19,7 @@ struct LayoutComponent {
   tile::Layout parent;
   int64_t contiguous = -1;
   bool chosen = false;
+  bool hasPlaces = false; ///< the parent follows what a load finds in memory, along no index
 };
 
 class LayoutComponents {

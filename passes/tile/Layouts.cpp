@@ -7,6 +7,7 @@
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
 #include "passes/tile/RowVector.h"
+#include "passes/tile/SideBySide.h"
 
 using namespace mlir;
 
@@ -87,6 +88,11 @@ private:
         results >= 0) {
       c.contiguous = results;
       width = 1;
+    }
+    if (std::optional<Layout> places = of.reduces ? std::nullopt : layoutOfPlaces(c, c.contiguous < 0 ? 0 : *best)) {
+      c.parent = *places;
+      c.hasPlaces = true;
+      return success();
     }
     c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? -1 : findWindowDim(c));
     return success();
@@ -314,8 +320,12 @@ private:
     func_.walk([&](Operation *op) {
       if (auto load = dyn_cast<LoadOp>(op)) {
         Value v = load.getResult();
-        if (std::optional<Layout> own = ownLayout(v, load.getBase(), load.getMap(), load.getMask());
-            own && load.getIndexTiles().empty() && !load.getPadding()) {
+        std::optional<Layout> own = ownLayout(v, load.getBase(), load.getMap(), load.getMask());
+        bool hasPlaces = components_->of(v).hasPlaces &&
+                         SideBySide(func_, load.getBase(), load.getMap(), load.getMask(), shapeOfTile(v), getLayout(v)).find(2);
+        if (!own && !hasPlaces)
+          own = layoutOfPlaces(load);
+        if (own && load.getIndexTiles().empty() && !load.getPadding()) {
           OpBuilder b(op->getContext());
           b.setInsertionPointAfter(op);
           auto shared = cast<RankedTensorType>(v.getType());
@@ -350,6 +360,26 @@ private:
     int64_t width =
         provableVector(func_, base, map, run, llvm::is_contained(mask, dim), std::min<int64_t>(16 / bytes, shapeOfTile(v)[dim]));
     return blocked(shapeOfTile(v), dim, width, {});
+  }
+
+  /// That of a load whose neighbours in memory differ in several indices: as memory goes on.
+  std::optional<Layout> layoutOfPlaces(LoadOp load, int64_t along = -1) {
+    Value v = load.getResult();
+    if (runOf(load.getBase(), load.getMap(), v).dim >= 0 || !load.getIndexTiles().empty() || load.getBounds() != te::BoundsMode::InBounds ||
+        !load.getClamp().empty())
+      return std::nullopt;
+    return SideBySide::inOrderOfMemory(func_, load.getBase(), load.getMap(), load.getMask(), shapeOfTile(v), func_.getWarps(), along);
+  }
+  /// The same, of a whole component that reduces nothing and moves no more bytes, `others`, along `c.contiguous`: what runs along that
+  /// takes pieces of lines.
+  std::optional<Layout> layoutOfPlaces(const LayoutComponent &c, int64_t others) {
+    for (Value v : c.values)
+      if (auto load = v.getDefiningOp<LoadOp>(); load && shapeOfTile(v) == ArrayRef<int64_t>(c.shape)) {
+        int64_t bytes = std::max(1u, cast<MemRefType>(load.getBase().getType()).getElementTypeBitWidth() / 8);
+        if (std::optional<Layout> found = layoutOfPlaces(load, c.contiguous); found && bytes * llvm::product_of(c.shape) >= others)
+          return found;
+      }
+    return std::nullopt;
   }
 
   FuncOp func_;
