@@ -15,8 +15,9 @@ Meeting::Meeting(unsigned sizes, const SizeFacts &facts) : facts_(facts) {
   for (unsigned i = 0; i < sizes; ++i) {
     sizes_.push_back(variable());
     int64_t max = i < facts.max.size() ? facts.max[i] : -1;
+    int64_t div = i < facts.div.size() ? std::max<int64_t>(1, facts.div[i]) : 1;
     Form low = sizes_.back(), high{max};
-    low[0] -= max >= 0 ? 1 : 0;
+    low[0] -= max >= div ? div : max >= 0 ? 1 : 0; // (a positive multiple)
     inequalities_.push_back(low);
     if (max < 0)
       continue;

@@ -2,9 +2,11 @@
 // Which elements of an access are there: masks of indices, borders that lie inside a vector, the bounds rules of tensors.
 #include "passes/lowerings/AccessLowering.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/MaskNames.h"
 #include "passes/tile/RowVector.h"
+#include "passes/tile/TilePoints.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -77,40 +79,109 @@ Value AccessLowering::before(ArrayRef<int64_t> dims, ArrayRef<Value> subscripts)
   return all;
 }
 
-Value AccessLowering::applyBounds(te::BoundsMode mode, SmallVectorImpl<Value> &subscripts) {
-  OpBuilder &b = c_.b;
+Value AccessLowering::applyBounds(te::BoundsMode mode, SmallVectorImpl<Value> &subscripts, int64_t knownDim) {
   Value inside;
   for (auto [d, s] : llvm::enumerate(subscripts)) {
-    auto [keepsLow, keepsHigh] = keptEnds(d);
-    if (keepsLow && keepsHigh)
+    KeptEnds kept = int64_t(d) == knownDim ? KeptEnds{true, true} : keptEnds(d);
+    if (kept.low && kept.high)
       continue;
-    Value n = c_.expand(shape_.getResult(d), {}, loc_), zero = c_.index(0, loc_), one = c_.index(1, loc_);
-    Value last = arith::SubIOp::create(b, loc_, n, one);
-    switch (mode) {
-    case te::BoundsMode::Pad: {
-      if (!keepsLow)
-        inside = conjunction(inside, arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::sge, s, zero));
-      if (!keepsHigh)
-        inside = conjunction(inside, arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, s, n));
-      break;
+    if (mode != te::BoundsMode::Pad) {
+      s = moveInside(mode, d, s, kept);
+      continue;
     }
-    case te::BoundsMode::Edge:
-      // (Of both ends where one may be left: a thread's neighbours to the left and to the right then read what they share at one place.)
-      s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
-      break;
-    case te::BoundsMode::Wrap: s = floorMod(s, n); break;
-    case te::BoundsMode::Reflect: {
-      // Period 2 (n - 1): fold into it, then fold the second half back.
-      Value period = arith::MaxSIOp::create(b, loc_, one, c_.mul(last, 2, loc_));
-      Value t = floorMod(s, period);
-      s = arith::MinSIOp::create(b, loc_, t, arith::SubIOp::create(b, loc_, period, t));
-      s = arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
-      break;
-    }
-    default: break;
-    }
+    inside = conjunction(inside, insideRow(d, s, 1, kept));
   }
   return inside;
+}
+
+Value AccessLowering::insideUnlessNear(te::BoundsMode mode, ArrayRef<Value> subscripts) {
+  if (mode != te::BoundsMode::Wrap && mode != te::BoundsMode::Reflect)
+    return {};
+  bool isNear = true;
+  Value inside;
+  for (auto [d, s] : llvm::enumerate(subscripts)) {
+    KeptEnds kept = keptEnds(d);
+    isNear &= (kept.low && kept.high) || staysNear(mode, d);
+    inside = conjunction(inside, insideRow(d, s, 1, kept));
+  }
+  return isNear ? Value() : inside;
+}
+
+Value AccessLowering::insideRow(unsigned d, Value s, int64_t points, KeptEnds kept) {
+  Value inside;
+  if (!kept.low)
+    inside = arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+  if (!kept.high)
+    inside = conjunction(
+        inside, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, s, c_.expand(shape_.getResult(d) - (points - 1), {}, loc_)));
+  return inside;
+}
+
+Value AccessLowering::moveInside(te::BoundsMode mode, unsigned d, Value s, KeptEnds kept) {
+  OpBuilder &b = c_.b;
+  Value zero = c_.index(0, loc_), one = c_.index(1, loc_);
+  auto size = [&] { return c_.expand(shape_.getResult(d), {}, loc_); };
+  auto last = [&] { return arith::SubIOp::create(b, loc_, size(), one).getResult(); };
+  auto is = [&](arith::CmpIPredicate how, Value x, Value y) { return arith::CmpIOp::create(b, loc_, how, x, y).getResult(); };
+  if (mode == te::BoundsMode::Edge) // (Of both ends where one may be left: a thread's neighbours then read what they share at one place.)
+    return arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last()));
+  if (mode != te::BoundsMode::Wrap && mode != te::BoundsMode::Reflect)
+    return s;
+  if (!staysNear(mode, d))
+    return moveFar(mode, s, size());
+  if (mode == te::BoundsMode::Wrap) {
+    if (!kept.low)
+      s = arith::SelectOp::create(b, loc_, is(arith::CmpIPredicate::slt, s, zero), arith::AddIOp::create(b, loc_, s, size()), s);
+    if (!kept.high)
+      s = arith::SelectOp::create(b, loc_, is(arith::CmpIPredicate::sge, s, size()), arith::SubIOp::create(b, loc_, s, size()), s);
+    return s;
+  }
+  bool isMirroredInside = kept.low || pointsOf().isNeverNegative(map_.getResult(d) + shape_.getResult(d) - 1);
+  if (!kept.low)
+    s = math::AbsIOp::create(b, loc_, s);
+  if (!kept.high || !isMirroredInside)
+    s = arith::MinSIOp::create(b, loc_, s, arith::SubIOp::create(b, loc_, c_.mul(last(), 2, loc_), s));
+  return s;
+}
+
+Value AccessLowering::moveFar(te::BoundsMode mode, Value s, Value n) {
+  if (mode == te::BoundsMode::Wrap)
+    return floorMod(s, n);
+  // Period 2 (n - 1): fold into it, then fold the second half back.
+  OpBuilder &b = c_.b;
+  Value zero = c_.index(0, loc_), one = c_.index(1, loc_), last = arith::SubIOp::create(b, loc_, n, one);
+  Value period = arith::MaxSIOp::create(b, loc_, one, c_.mul(last, 2, loc_));
+  Value t = floorMod(s, period);
+  s = arith::MinSIOp::create(b, loc_, t, arith::SubIOp::create(b, loc_, period, t));
+  return arith::MaxSIOp::create(b, loc_, zero, arith::MinSIOp::create(b, loc_, s, last));
+}
+
+TilePoints AccessLowering::pointsOf() const {
+  SmallVector<int64_t> kept(mask_);
+  llvm::append_range(kept, clamped_);
+  return TilePoints(c_.func, map_, tile_, kept);
+}
+
+bool AccessLowering::staysNear(te::BoundsMode mode, unsigned d) const {
+  TilePoints points = pointsOf();
+  AffineExpr s = map_.getResult(d), n = shape_.getResult(d);
+  if (mode == te::BoundsMode::Wrap)
+    return points.isNeverNegative(s + n) && points.isNeverNegative(n * 2 - 1 - s);
+  return points.isNeverNegative((n - 1) * 2 + s) && points.isNeverNegative((n - 1) * 2 - s);
+}
+
+bool AccessLowering::keepsRun() const {
+  return llvm::all_of(llvm::enumerate(map_.getResults()), [&](auto result) {
+    if (run_.dim < 0 || !result.value().isFunctionOfDim(run_.dim))
+      return true;
+    KeptEnds kept = keptEnds(result.index());
+    return kept.low && kept.high;
+  });
+}
+
+Value AccessLowering::rowInside(ArrayRef<Value> subscripts) {
+  unsigned d = subscripts.size() - 1;
+  return insideRow(d, subscripts[d], vector_, keptEnds(d));
 }
 
 Value AccessLowering::insideAlong(int64_t d, Value at, int64_t points) {

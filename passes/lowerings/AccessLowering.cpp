@@ -2,6 +2,7 @@
 // Where the elements of an access are, and how many of them an instruction takes.
 #include "passes/lowerings/AccessLowering.h"
 
+#include "passes/index/Affine.h"
 #include "passes/lowerings/MaskNames.h"
 #include "passes/tile/RowVector.h"
 #include "passes/tile/SideBySide.h"
@@ -31,6 +32,25 @@ AccessLowering::AccessLowering(ThreadCode &c, AffineMap map, Value base, Value t
   }
   if (vector_ > 1)
     run_ = run;
+  else if (isLoad)
+    shiftVectors(base, run, llvm::is_contained(mask, run.dim), std::min(16 / bytes, most));
+}
+
+void AccessLowering::shiftVectors(Value base, const ContiguousRun &run, bool ragged, int64_t most) {
+  if (run.dim < 0 || run.step != 1 || run.perElement != 1)
+    return;
+  int64_t offset = 0;
+  for (auto [term, by] : te::splitTerms(map_.getResults().back()))
+    if (auto c = dyn_cast<AffineConstantExpr>(term))
+      offset += c.getValue() * by;
+  for (int64_t v = llvm::bit_floor(uint64_t(most)); v > 1; v /= 2) {
+    ContiguousRun shifted{run.dim, 1, 1, (offset % v + v) % v};
+    if (shifted.phase == 0 || provableVector(c_.func, base, map_, shifted, ragged, v) != v)
+      continue;
+    vector_ = v;
+    run_ = shifted;
+    return;
+  }
 }
 
 void AccessLowering::scalarOnly() {
@@ -174,6 +194,18 @@ void pickElements(ThreadCode &c, Value source, Value from, Value array, Value fi
   Value i = loop.getInductionVar(), at = c.mul(i, step, loc);
   Value element = memref::LoadOp::create(c.b, loc, vector, phase ? c.add(at, c.index(phase, loc), loc) : at);
   memref::StoreOp::create(c.b, loc, element, array, c.add(first, i, loc));
+}
+
+void shiftElements(ThreadCode &c, Value source, Value from, Value array, Value first, int64_t count, int64_t phase, bool streaming,
+                   Location loc) {
+  Value vectors = c.allocate(2 * count, cast<MemRefType>(source.getType()).getElementType(), loc);
+  from = arith::SubIOp::create(c.b, loc, from, c.index(phase, loc));
+  cu::CopyOp::create(c.b, loc, source, from, vectors, c.index(0, loc), count, streaming);
+  cu::CopyOp::create(c.b, loc, source, c.add(from, c.index(count, loc), loc), vectors, c.index(count, loc), count, streaming);
+  OpBuilder::InsertionGuard guard(c.b);
+  Value e = openLoop(c, 0, count, 1, "e", loc);
+  Value element = memref::LoadOp::create(c.b, loc, vectors, c.add(e, c.index(phase, loc), loc));
+  memref::StoreOp::create(c.b, loc, element, array, c.add(first, e, loc));
 }
 
 bool isAlikeEverywhere(Value tile) { return isa_and_nonnull<arith::ConstantOp, tile::SplatOp>(tile.getDefiningOp()); }

@@ -5,6 +5,7 @@
 
 #include "passes/lowerings/ThreadCode.h"
 #include "passes/tile/Access.h"
+#include "passes/tile/TilePoints.h"
 
 namespace kernelc {
 
@@ -58,7 +59,17 @@ public:
   /// Whether the subscripts of `dims` lie before the tensor's end; null without dims.
   mlir::Value before(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<mlir::Value> subscripts);
   /// Applies edge, reflect or wrap to subscripts; for pad, returns whether they are inside the tensor. Stands where `inside` holds.
-  mlir::Value applyBounds(te::BoundsMode mode, llvm::SmallVectorImpl<mlir::Value> &subscripts);
+  /// `knownDim`: a dim of the tensor whose subscript is inside already, or -1.
+  mlir::Value applyBounds(te::BoundsMode mode, llvm::SmallVectorImpl<mlir::Value> &subscripts, int64_t knownDim = -1);
+  /// Whether the elements of a vector begin inside a vector of memory, `run().phase` behind its start: two of those hold them.
+  bool isShifted() const { return vector_ > 1 && run_.step == 1 && run_.phase > 0; }
+  /// Whether no bounds form moves the elements of a vector apart: along the run, all points are inside the tensor.
+  bool keepsRun() const;
+  /// Whether all elements of the vector whose first has these subscripts are inside the tensor's rows; null: they always are.
+  mlir::Value rowInside(llvm::ArrayRef<mlir::Value> subscripts);
+  /// Whether subscripts are inside already, where one of them may be so far outside that it takes a division to say where it is read;
+  /// null elsewhere.
+  mlir::Value insideUnlessNear(te::BoundsMode mode, llvm::ArrayRef<mlir::Value> subscripts);
   mlir::Value conjunction(mlir::Value x, mlir::Value y);
 
 private:
@@ -66,7 +77,18 @@ private:
   mlir::Value insideAlong(int64_t d, mlir::Value at, int64_t points);
   /// Which ends of dim `d` are never left, wherever the point is that is asked for.
   KeptEnds keptEnds(unsigned d) const;
+  /// Whether `points` subscripts from `s` on are inside dim `d`; null: they are, by the ends in `kept`.
+  mlir::Value insideRow(unsigned d, mlir::Value s, int64_t points, KeptEnds kept);
+  /// Subscript `s` of dim `d` by the bounds form; `kept`: the ends that it does not leave.
+  mlir::Value moveInside(te::BoundsMode mode, unsigned d, mlir::Value s, KeptEnds kept);
+  /// The same by a remainder, wherever it is.
+  mlir::Value moveFar(te::BoundsMode mode, mlir::Value s, mlir::Value n);
+  TilePoints pointsOf() const;
+  /// Whether it is never further outside than one period (wrap) or two mirrors reach.
+  bool staysNear(te::BoundsMode mode, unsigned d) const;
   mlir::Value floorMod(mlir::Value x, mlir::Value y);
+  /// Takes vectors around what lies a constant number of elements behind their starts, if the access may.
+  void shiftVectors(mlir::Value base, const ContiguousRun &run, bool ragged, int64_t most);
 
   ThreadCode &c_;
   mlir::AffineMap map_, shape_;
@@ -96,5 +118,9 @@ RegTile registersOf(ThreadCode &c, mlir::Value tile, const AccessLowering &acces
 /// Every step-th of the elements around `from` to `count` registers of `array`: whole vectors, of which another load takes the rest.
 void pickElements(ThreadCode &c, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t count, int64_t step,
                   int64_t phase, bool streaming, mlir::Location loc);
+
+/// The `count` elements around `from`, which lie `phase` behind the start of a vector, to registers of `array`: of two vectors.
+void shiftElements(ThreadCode &c, mlir::Value source, mlir::Value from, mlir::Value array, mlir::Value first, int64_t count, int64_t phase,
+                   bool streaming, mlir::Location loc);
 
 } // namespace kernelc

@@ -143,6 +143,14 @@ Value FunctionLowering::placeCarried(scf::ForOp loop, unsigned i) {
     c_.tiles[loop.getResult(i)] = before;
     return before.array;
   }
+  // Terms that a loop in another one adds to what that carries are added there.
+  if (auto start = dyn_cast<BlockArgument>(init);
+      start && init.hasOneUse() && layout != getLayout(arg) && c_.tiles.lookup(init).layout == layout) {
+    RegTile around = c_.tiles.lookup(init);
+    c_.tiles[arg] = around;
+    c_.tiles[loop.getResult(i)] = around;
+    return around.array;
+  }
   // A loop without a name carries what has names of its own.
   StringRef name = cu::findName(loc);
   if (name.empty())

@@ -47,8 +47,11 @@ private:
   bool canTakeVectors() {
     te::BoundsMode mode = op_.getBounds();
     bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
-    bool padded = mode == te::BoundsMode::Pad && op_.getPadding().getDefiningOp<arith::ConstantOp>() && access_.straddlesNoBorder();
-    return (inside || padded) && llvm::all_of(op_.getIndexTiles(), [&](Value t) { return isSameAlong(t, access_.run().dim); });
+    bool isMoved = mode == te::BoundsMode::Edge || mode == te::BoundsMode::Wrap || mode == te::BoundsMode::Reflect;
+    bool isPadded = mode == te::BoundsMode::Pad && op_.getPadding().getDefiningOp<arith::ConstantOp>();
+    bool isWhole = inside || (isPadded && access_.straddlesNoBorder()) || (isMoved && access_.keepsRun());
+    return (isWhole || (access_.isShifted() && (isPadded || isMoved))) &&
+           llvm::all_of(op_.getIndexTiles(), [&](Value t) { return isSameAlong(t, access_.run().dim); });
   }
   /// Loads vectors of registers that lie side by side whatever indices they differ in; false where there are none.
   bool loadSideBySide() {
@@ -96,10 +99,35 @@ private:
   /// The same, of which all elements are asked for.
   void loadWithinBounds(Value r, ArrayRef<Value> coords, OpenDigits &open) {
     SmallVector<Value> subscripts = access_.subscripts(coords);
-    Value within = access_.applyBounds(op_.getBounds(), subscripts);
+    auto padding = [&] { return c_.element(op_.getPadding(), open, loc_); };
+    auto loadWhole = [&](int64_t knownDim) {
+      SmallVector<Value> moved(subscripts);
+      Value within = access_.applyBounds(op_.getBounds(), moved, knownDim);
+      guarded(c_.b, loc_, within, [&] { loadAt(access_.address(moved), r); }, [&] { fill(r, access_.vector(), padding); });
+    };
+    if (Value inside = access_.insideUnlessNear(op_.getBounds(), subscripts); inside && !access_.isShifted())
+      return guarded(c_.b, loc_, inside, [&] { loadAt(access_.address(subscripts), r); }, [&] { loadWhole(-1); });
+    Value rowInside = access_.isShifted() && op_.getBounds() != te::BoundsMode::InBounds && op_.getBounds() != te::BoundsMode::Assume
+                          ? access_.rowInside(subscripts)
+                          : Value();
+    if (!rowInside)
+      return loadWhole(-1);
+    // A vector that the tensor's border cuts, or that lies outside, is read element by element.
     guarded(
-        c_.b, loc_, within, [&] { loadAt(access_.address(subscripts), r); },
-        [&] { fill(r, access_.vector(), [&] { return c_.element(op_.getPadding(), open, loc_); }); });
+        c_.b, loc_, rowInside, [&] { loadWhole(int64_t(subscripts.size()) - 1); },
+        [&] {
+          OpBuilder::InsertionGuard guard(c_.b);
+          Value e = openLoop(c_, 0, access_.vector(), 1, "e", loc_);
+          SmallVector<Value> at(coords);
+          int64_t dim = access_.run().dim;
+          at[dim] = c_.add(at[dim], e, c_.named(c_.indexName(dim), loc_));
+          SmallVector<Value> place = access_.subscripts(at);
+          Value within = access_.applyBounds(op_.getBounds(), place), to = c_.add(r, e, loc_);
+          guarded(
+              c_.b, loc_, within,
+              [&] { store(memref::LoadOp::create(c_.b, loc_, access_.base(), access_.address(place), op_.getStreaming()), to); },
+              [&] { store(padding(), to); });
+        });
   }
   /// The same, all of it there, by what lies between its elements in memory.
   void loadAt(Value address, Value r) {
@@ -109,6 +137,8 @@ private:
       spreadElements(c_, access_.base(), address, array_, r, access_.vector() / perElement, perElement, streaming, loc_);
     else if (step > 1)
       pickElements(c_, access_.base(), address, array_, r, access_.vector(), step, phase, streaming, loc_);
+    else if (access_.isShifted())
+      shiftElements(c_, access_.base(), address, array_, r, access_.vector(), phase, streaming, loc_);
     else if (access_.vector() > 1)
       cu::CopyOp::create(c_.b, loc_, access_.base(), address, array_, r, access_.vector(), streaming);
     else

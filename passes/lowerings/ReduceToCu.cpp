@@ -275,13 +275,18 @@ private:
 
 } // namespace
 
-/// The op by which a loop combines with its carried value `i`, or adds products to it, and does nothing else; null if it is another.
+/// The op by which a loop, or one in it that goes on from there, combines with its carried value `i`, or adds products to it, and does
+/// nothing else; null if it is another.
 static Operation *findStep(scf::ForOp loop, unsigned i) {
   BlockArgument arg = loop.getRegionIterArg(i);
   Value next = loop.getBody()->getTerminator()->getOperand(i);
   Operation *step = next.getDefiningOp();
   if (!step || step->getBlock() != loop.getBody() || !arg.hasOneUse() || !next.hasOneUse() || !loop.getResult(i).hasOneUse())
     return {};
+  if (auto inner = dyn_cast<scf::ForOp>(step)) {
+    unsigned k = cast<OpResult>(next).getResultNumber();
+    return inner.getInitArgs()[k] == arg ? findStep(inner, k) : nullptr;
+  }
   auto combine = dyn_cast<tile::CombineOp>(step);
   auto fma = dyn_cast<math::FmaOp>(step);
   bool carries = combine ? combine.getInputs()[cast<OpResult>(next).getResultNumber()] == arg : fma && fma.getC() == arg;
@@ -293,6 +298,12 @@ static Operation *findStep(scf::ForOp loop, unsigned i) {
 static tile::ReduceOp findReductionOf(scf::ForOp loop, unsigned i) {
   if (auto before = loop.getInitArgs()[i].getDefiningOp<scf::ForOp>(); before && tile::kLastRound.isOn(loop))
     return findReductionOf(before, cast<OpResult>(loop.getInitArgs()[i]).getResultNumber());
+  if (auto start = dyn_cast<BlockArgument>(loop.getInitArgs()[i])) { // a loop around this one carries it
+    auto around = dyn_cast<scf::ForOp>(loop->getParentOp());
+    bool goesOn = around && start.getOwner() == around.getBody() && start.getArgNumber() > 0 &&
+                  around.getYieldedValues()[start.getArgNumber() - 1] == loop.getResult(i);
+    return goesOn ? findReductionOf(around, start.getArgNumber() - 1) : tile::ReduceOp();
+  }
   Operation *step = findStep(loop, i);
   auto init = loop.getInitArgs()[i].getDefiningOp<arith::ConstantOp>();
   auto splat = init ? dyn_cast<SplatElementsAttr>(init.getValue()) : SplatElementsAttr();

@@ -7,6 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
 #include "passes/analysis/Contraction.h"
+#include "passes/lowerings/JoinRounds.h"
 #include "passes/lowerings/LaunchEmitter.h"
 #include "passes/lowerings/VerifySketch.h"
 #include "passes/plan/Merging.h"
@@ -43,6 +44,7 @@ LogicalResult LaunchEmitter::emit(unsigned number) {
   auto emitAll = [&](ArrayRef<size_t> list) { return success(llvm::all_of(list, [&](size_t n) { return succeeded(emitStatement(n)); })); };
   if (failed(emitAll(before)) || (!members.empty() && failed(emitInLoop(members))) || failed(emitAll(behind)))
     return failure();
+  joinRounds(func_, findTarget(plan_.target)->costs->siblings.combining);
   sinkStores();
   return success();
 }

@@ -2,7 +2,7 @@
 #include "passes/tile/Access.h"
 
 #include "passes/index/Affine.h"
-#include "passes/index/Meeting.h"
+#include "passes/tile/TilePoints.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -134,8 +134,8 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const Conti
     if (ragged && !isMultiple(te::knownDivisor(func.getExtent(run.dim), facts), v))
       continue;
     // What lies between is inside where rows are whole vectors.
-    if (run.step > 1 && !(isMultiple(te::knownDivisor(map.getResults().back() - run.phase, facts, dimDiv), elements) &&
-                          isMultiple(te::knownDivisor(shape.getResults().back(), facts), elements)))
+    if ((run.step > 1 || run.phase > 0) && !(isMultiple(te::knownDivisor(map.getResults().back() - run.phase, facts, dimDiv), elements) &&
+                                             isMultiple(te::knownDivisor(shape.getResults().back(), facts), elements)))
       continue;
     return v;
   }
@@ -160,12 +160,9 @@ bool hasWholeTiles(tile::FuncOp func, int64_t d, int64_t points) {
   return mostBeyond(func, d, facts) == 0 && te::knownDivisor(func.getExtent(d), facts) % points == 0;
 }
 
-KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsigned r, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept) {
+TilePoints::TilePoints(tile::FuncOp func, AffineMap map, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept)
+    : func_(func), kept_(kept), points_(unsigned(func.getSizes().size()), {func.getSizeDiv(), func.getSizeMax()}) {
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
-  AffineExpr subscript = map.getResult(r);
-  if (std::optional<int64_t> own = findOwnIndex(func, subscript, tensor.getResult(r)); own && llvm::is_contained(kept, *own))
-    return {true, true};
-  te::Meeting points(unsigned(func.getSizes().size()), facts);
   SmallVector<AffineExpr> extents(map.getNumDims()); // (what data say is any number)
   for (auto [d, n] : llvm::enumerate(shape)) {
     AffineExpr extent = func.getExtent(d);
@@ -173,14 +170,25 @@ KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsign
     if (isKept || isWalked || llvm::is_contained(func.getGridDims(), int64_t(d)) || te::knownPositive(extent, facts))
       extents[d] = extent + (isKept || hasWholeTiles(func, d, n) ? 0 : mostBeyond(func, d, facts) + n - 1);
   }
-  unsigned p = points.addPoint(extents);
+  point_ = points_.addPoint(extents);
   for (unsigned d = 0; d < shape.size(); ++d)
-    points.addAtLeastZero(getAffineDimExpr(d, func.getContext()), p);
+    points_.addAtLeastZero(getAffineDimExpr(d, func.getContext()), point_);
+}
+
+bool TilePoints::isNeverNegative(AffineExpr e) {
   // (Tiles that begin where vectors do have points before the first one, which only a mask knows.)
-  for (unsigned d = 0; d < shape.size(); ++d)
-    if (func.isAlignedAlong(d) && subscript.isFunctionOfDim(d) && !llvm::is_contained(kept, int64_t(d)))
-      return {};
-  return {points.isNeverNegative(subscript, p), points.isNeverNegative(tensor.getResult(r) - 1 - subscript, p)};
+  for (unsigned d = 0; d < func_.getRank(); ++d)
+    if (func_.isAlignedAlong(d) && e.isFunctionOfDim(d) && !llvm::is_contained(kept_, int64_t(d)))
+      return false;
+  return points_.isNeverNegative(e, point_);
+}
+
+KeptEnds findKeptEnds(tile::FuncOp func, AffineMap map, AffineMap tensor, unsigned r, ArrayRef<int64_t> shape, ArrayRef<int64_t> kept) {
+  AffineExpr subscript = map.getResult(r);
+  if (std::optional<int64_t> own = findOwnIndex(func, subscript, tensor.getResult(r)); own && llvm::is_contained(kept, *own))
+    return {true, true};
+  TilePoints points(func, map, shape, kept);
+  return {points.isNeverNegative(subscript), points.isNeverNegative(tensor.getResult(r) - 1 - subscript)};
 }
 
 int64_t copiedVector(tile::FuncOp func, Value base, AffineMap map, te::BoundsMode bounds, int64_t dim, bool ragged, int64_t limit) {
