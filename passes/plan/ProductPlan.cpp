@@ -129,13 +129,17 @@ private:
     if (extent < 1)
       return false;
     int64_t power = s_.clampTile(l_, dims_[tiled.front()], tile), best = power;
-    // Of the other side's words, which every tile takes anew.
-    auto costOf = [&](int64_t points) {
-      return double(int64_t(ceilDiv(Count(extent), points))) * double(points + s_.costs_.cores.sideFill);
+    // Every tile takes the other side's words anew: beside the products where warps fill, else no more tiles may than did.
+    const bool isFed = isBrought(c_.a, c_.m) && isBrought(c_.b, c_.n);
+    auto tilesOf = [&](int64_t points) { return int64_t(ceilDiv(Count(extent), points)); };
+    auto costOf = [&](int64_t points) { return tilesOf(points) * (points + s_.costs_.cores.sideFill); };
+    auto isTaken = [&](int64_t points) {
+      int64_t most = inTile_[dims_[tiled.front()]] ? s_.extentMax(l_, dims_[tiled.front()]) : points; // what is reduced is whole
+      return most >= 0 && most <= points && (isFed || tilesOf(points) <= tilesOf(power)) &&
+             pointsOf(beside, kOfFourWarps) * points >= kOfFourWarps;
     };
     for (int64_t points = power / 4 * 3; tile::isCoresSide(points) && !llvm::isPowerOf2_64(uint64_t(points)); points /= 2)
-      if (costOf(points) < costOf(best) && (!inTile_[dims_[tiled.front()]] || points >= extent) &&
-          pointsOf(beside, kOfFourWarps) * points >= kOfFourWarps)
+      if (costOf(points) < costOf(best) && isTaken(points))
         best = points;
     int64_t wide = std::max(other, kOfFourWarps / best), all = s_.extentProduct(l_, beside, dims_, s_.likely_);
     int64_t batch = std::max<int64_t>(1, s_.extentProduct(l_, c_.batch, dims_, s_.likely_));
@@ -144,6 +148,12 @@ private:
     tile = best;
     other = wide;
     return true;
+  }
+
+  /// Whether an operand's neighbours run along `side`, so that warps that fill bring it, vector by vector or word by word.
+  bool isBrought(Value factor, ArrayRef<unsigned> side) const {
+    ReadOp read = findOperandRead(factor);
+    return copied_ && bytes_ == 4 && s_.target_.feedsCores && read && runsAlong(read, side);
   }
 
   void assignOuter(ArrayRef<unsigned> all, int64_t points, ArrayRef<unsigned> other, int64_t otherPoints) {
