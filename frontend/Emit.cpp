@@ -109,7 +109,11 @@ IntegerSetAttr KernelEmitter::conditionSet(ArrayRef<Constraint> constraints, Arr
   SmallVector<AffineExpr> exprs;
   SmallVector<bool> eqs;
   for (const Constraint &c : constraints) {
-    exprs.push_back(toDomain(c.expr, domain));
+    AffineExpr form = toDomain(c.expr, domain);
+    auto number = dyn_cast<AffineConstantExpr>(form);
+    if (number && (c.isEq ? number.getValue() == 0 : number.getValue() >= 0)) // always so: a step of 1
+      continue;
+    exprs.push_back(form);
     eqs.push_back(c.isEq);
   }
   if (exprs.empty())

@@ -274,6 +274,7 @@ struct CoresCosts {
   int64_t smallBlocks = 4; ///< of 64 × 64 words, that a multiprocessor has registers for
   int64_t wordFill = 96;   ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
   int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
+  int64_t sideFill = 4;          ///< rows of a tile that take as long as filling the other side: where 24, 48 and 96 of them are weighed
   int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
 

@@ -12,15 +12,16 @@
 namespace kernelc::tile {
 namespace {
 
-/// Splits `warps` over rows and columns, each warp getting at least minM × minN
+/// Splits `warps` over rows and columns, each warp getting at least minM × minN, and whole `stepM` × `stepN`,
 /// where the tile allows; the rest replicates.
 struct WarpGrid {
   int64_t m = 1, n = 1, replicas = 1;
 };
-WarpGrid warpGrid(int64_t m, int64_t n, int64_t warps, int64_t minM, int64_t minN) {
+WarpGrid warpGrid(int64_t m, int64_t n, int64_t warps, int64_t minM, int64_t minN, int64_t stepM = 1, int64_t stepN = 1) {
   WarpGrid g;
   while (g.m * g.n < warps) {
-    bool canM = m / g.m / 2 >= minM, canN = n / g.n / 2 >= minN;
+    int64_t halfM = m / g.m / 2, halfN = n / g.n / 2;
+    bool canM = halfM >= minM && halfM % stepM == 0, canN = halfN >= minN && halfN % stepN == 0;
     if (!canM && !canN)
       break;
     if (canM && (!canN || m / g.m >= n / g.n))
@@ -89,10 +90,15 @@ AccumulatorShape wholeRows(int64_t m, int64_t n, int64_t warps) {
 
 AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, const Runs &b) {
   constexpr int64_t kMost = 4; // neighbours of one thread
-  int64_t vectorM = std::min({kMost, a.outer, m}), vectorN = std::min({kMost, b.outer, n});
-  int64_t laneN = std::min<int64_t>(8, n / vectorN);
-  int64_t laneM = std::min<int64_t>(32 / laneN, m / vectorM), laneR = 32 / (laneN * laneM);
-  WarpGrid g = warpGrid(m, n, warps, laneM * vectorM, laneN * vectorN);
+  // Threads and neighbours go by powers of two; three times as many rows (columns) are three registers of each.
+  auto powerIn = [](int64_t points) { return points & -points; };
+  int64_t vectorM = std::min({kMost, a.outer, powerIn(m)}), vectorN = std::min({kMost, b.outer, powerIn(n)});
+  int64_t mostM = powerIn(m) / vectorM, mostN = powerIn(n) / vectorN;
+  int64_t laneN = std::min<int64_t>(8, mostN), laneM = std::min<int64_t>(32 / laneN, mostM);
+  laneN = std::min<int64_t>(32 / laneM, mostN);
+  int64_t laneR = 32 / (laneN * laneM);
+  int64_t warpM = laneM * vectorM, warpN = laneN * vectorN;
+  WarpGrid g = warpGrid(m, n, warps, warpM, warpN, warpM, warpN);
   AccumulatorShape s;
   s.warpM = m / g.m;
   s.warpN = n / g.n;

@@ -65,9 +65,18 @@ inline RowOrder rowsAlong() { return {1, {{0, 2, 2}, {0, 16, 2}, {0, 4, 2}}, {{0
 /// Unit::Simt: up to four neighbouring rows and columns in a thread where its loads run along them,
 /// else neighbouring ones in neighbouring lanes: rows of a slot, which the padding spreads over the
 /// banks. Lanes 4 × 8 (m × n), two rows at a time: of four neighbouring lanes two read the same of
-/// either operand, and then two quarters of a warp's 16-byte loads are one access. Powers of two.
+/// either operand, and then two quarters of a warp's 16-byte loads are one access. Powers of two; of
+/// Unit::Simt also three times as many.
 AccumulatorShape accumulatorShape(Unit unit, int64_t m, int64_t n, int64_t warps, const Supply &a = {}, const Supply &b = {},
                                   const RowOrder &rows = {});
+
+/// Whether CUDA cores have tiles of so many rows or columns: a power of two, or three times one from which a thread has whole vectors and a
+/// warp has two threads side by side.
+inline constexpr bool isCoresSide(int64_t n) {
+  constexpr int64_t kLeast = 24;
+  auto isPower = [](int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
+  return isPower(n) || (n >= kLeast && n % 3 == 0 && isPower(n / 3));
+}
 
 /// The index among `columns`, slowest first, along which an epilogue is cut into parts of about `part` columns, and how many of its
 /// points a part has: those of the fewest columns, but 16. Threads have registers of all of them.

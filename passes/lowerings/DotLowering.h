@@ -100,6 +100,7 @@ private:
   tile::Supply aSupply_, bSupply_;
   tile::AccumulatorShape shape_;
   mlir::Value aStart_, bStart_, warpM_, warpN_;
+  llvm::SmallVector<int64_t> sizesOfK_; ///< walkedSizes
   int64_t m_, n_, k_;
 };
 

@@ -24,13 +24,46 @@ void spreadLinear(ThreadCode &c, Value linear, ArrayRef<int64_t> dims, ArrayRef<
       coords[d] = c.digitOf(linear, sizes, i, loc);
 }
 
+/// Points of index `d` that a tile of `points` has at most, where the tile has all there are.
+static int64_t pointsIn(ThreadCode &code, int64_t d, int64_t points) {
+  auto extent = dyn_cast<AffineConstantExpr>(code.func.getExtents().getResult(d));
+  return extent ? std::clamp<int64_t>(extent.getValue(), 1, points) : points;
+}
+
 int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perStep) {
   ArrayRef<int64_t> shape = cast<tile::RingType>(op.getB().getType()).getShape();
   SmallVector<int64_t> tiled(llvm::make_filter_range(op.getK(), [&](int64_t d) { return shape[d] > 1; }));
   if (tiled.size() == 1)
-    if (auto extent = dyn_cast<AffineConstantExpr>(code.func.getExtents().getResult(tiled.front())))
-      points = std::clamp<int64_t>(extent.getValue(), 1, points);
+    points = pointsIn(code, tiled.front(), points);
   return llvm::divideCeil(points, perStep);
+}
+
+SmallVector<int64_t> walkedSizes(ThreadCode &code, tile::DotOp op) {
+  auto b = cast<tile::RingType>(op.getB().getType());
+  auto a = dyn_cast<tile::RingType>(op.getA().getType());
+  SmallVector<int64_t> sizes(b.getShape());
+  if (code.func.getUnit() != Unit::Simt || !a || op.getCount())
+    return sizes;
+  for (int64_t d : op.getK())
+    if (d != a.getContiguous() && d != b.getContiguous()) // along which vectors run
+      sizes[d] = pointsIn(code, d, sizes[d]);
+  return sizes;
+}
+
+SmallVector<int64_t> readSizes(ThreadCode &code, Value ring) {
+  ArrayRef<int64_t> shape = cast<tile::RingType>(ring.getType()).getShape();
+  SmallVector<int64_t> read(shape.size(), 0);
+  for (Operation *user : ring.getUsers()) {
+    if (isa<tile::RingCopyOp>(user))
+      continue;
+    auto dot = dyn_cast<tile::DotOp>(user);
+    if (!dot)
+      return SmallVector<int64_t>(shape);
+    SmallVector<int64_t> walked = walkedSizes(code, dot);
+    for (auto [d, size] : llvm::enumerate(shape))
+      read[d] = std::max(read[d], llvm::is_contained(dot.getK(), int64_t(d)) ? std::min(size, walked[d]) : size);
+  }
+  return read;
 }
 
 DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
@@ -44,7 +77,8 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
   };
   m_ = product(aRing_ ? aRing_.getShape() : cast<RankedTensorType>(op.getA().getType()).getShape(), op.getM());
   n_ = product(bRing_.getShape(), op.getN());
-  k_ = product(bRing_.getShape(), op.getK());
+  sizesOfK_ = walkedSizes(c, op);
+  k_ = product(sizesOfK_, op.getK());
   auto supply = [&](tile::RingType ring, ArrayRef<int64_t> outer) {
     return tile::supplyOf(ring.getShape(), ring.getContiguous(), ring.getPad(), bytesOf(ring.getElementType()), outer, op.getK());
   };
@@ -74,7 +108,7 @@ Value DotLowering::start(char axis, ArrayRef<std::pair<char, Digit>> digits, Val
 Value DotLowering::element(SlotAddress &address, Value slotStart, tile::RingType ring, ArrayRef<int64_t> outer, Value mn, Value k) {
   ArrayRef<int64_t> shape = ring.getShape();
   SmallVector<Value> coords(shape.size());
-  spreadLinear(c_, k, op_.getK(), shape, coords, loc_);
+  spreadLinear(c_, k, op_.getK(), sizesOfK_, coords, loc_);
   auto several = llvm::count_if(outer, [&](int64_t d) { return shape[d] > 1; });
   if (ring.getPad() == 0 && several > 1 && tile::packedDims(shape, ring.getContiguous(), outer) == size_t(several))
     return c_.add(slotStart, c_.add(address.at(coords), mn, loc_), loc_); // rows (columns) are one run

@@ -20,6 +20,12 @@ mlir::LogicalResult lowerDot(ThreadCode &code, tile::DotOp op, mlir::Value acc);
 /// index of K, and its extent is known, those beyond the extent multiply zeros and are left out.
 int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perStep);
 
+/// Points of each dim of K that a dot goes over. CUDA cores leave out those beyond the extent of an index of which a tile has all: three
+/// taps in a tile of four. (Other dims: as in the slot of the second factor.)
+llvm::SmallVector<int64_t> walkedSizes(ThreadCode &code, tile::DotOp op);
+/// Points of each dim of a ring's slots that anything but copies reads.
+llvm::SmallVector<int64_t> readSizes(ThreadCode &code, mlir::Value ring);
+
 // The mma unit: MmaToCu.cpp.
 
 /// Points of k that an instruction takes, and how many steps of so many a dot has.

@@ -67,7 +67,7 @@ public:
     bool across = neighbours >= 0 && neighbours != dim_ && vector_ == 1;
     Layout layout = across ? acrossLayout(neighbours) : alongLayout();
     if (covers(layout))
-      byDigits(layout);
+      byDigits(withoutUnread(std::move(layout)));
     else
       byNumbers();
   }
@@ -99,6 +99,19 @@ private:
         points *= d.dim >= 0 ? d.size : 1;
     bool hasVector = vector_ == 1 || (!layout.reg.empty() && layout.reg[0] == Digit{dim_, 1, vector_});
     return hasVector && points == llvm::product_of(shape_);
+  }
+
+  /// Without copies of what no dot reads: of a dim of which a thread's copies have all points, those beyond the extent.
+  Layout withoutUnread(Layout layout) {
+    SmallVector<int64_t> read = readSizes(c_, op_.getRing());
+    auto isOf = [](int64_t d) { return [d](const Digit &digit) { return digit.dim == d && digit.size > 1; }; };
+    for (Digit &digit : layout.reg)
+      if (int64_t d = digit.dim; d >= 0 && d != dim_ && digit.size == shape_[d] && read[d] < shape_[d] &&
+                                 llvm::none_of(layout.lane, isOf(d)) && llvm::none_of(layout.warp, isOf(d))) {
+        digit.size = read[d];
+        whole_.push_back(d);
+      }
+    return layout;
   }
 
   void byDigits(const Layout &layout) {
@@ -174,7 +187,7 @@ private:
       Value holds = arith::CmpIOp::create(b_, c_.named(name, loc_), predicate, x, y);
       valid = valid ? Value(arith::AndIOp::create(b_, c_.named("inside", loc_), valid, holds)) : holds;
     };
-    for (int64_t d : op_.getMask())
+    for (int64_t d : llvm::make_filter_range(op_.getMask(), [&](int64_t d) { return !llvm::is_contained(whole_, d); }))
       require(c_.indexName(d) + "_inside", arith::CmpIPredicate::slt, coords[d], c_.expand(c_.func.getExtent(d), {}, loc_));
     if (op_.getBounds() != te::BoundsMode::Pad)
       return valid;
@@ -254,6 +267,7 @@ private:
   int64_t vector_ = 1;         ///< elements
   Value start_;                ///< of the slot
   SmallVector<int64_t> steps_; ///< between a thread's copies, along each dim
+  SmallVector<int64_t> whole_; ///< dims whose points are copied as far as there are any
 };
 
 } // namespace

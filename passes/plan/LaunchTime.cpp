@@ -70,6 +70,8 @@ private:
     if (llvm::is_contained(l_.grid, index))
       return tile(index);
     double all = std::ceil(extent(index) / tile(index)) * tile(index);
+    if (llvm::is_contained(walked_, index) && extent(index) < tile(index))
+      all = extent(index);
     return l_.cluster > 1 && index == l_.clusterIndex ? std::ceil(all / double(l_.cluster)) : all;
   }
 
@@ -107,6 +109,9 @@ private:
         multiplied = std::max(multiplied, pointsOf(dims, all));
         reckonProduct(*c, dims);
       }
+    walked_.clear();
+    if (std::optional<Contraction> c = reduce && l_.unit == Unit::Simt ? findContraction(reduce) : std::nullopt)
+      walked_ = llvm::map_to_vector(c->k, [&](unsigned d) { return dims[d]; });
     double plain = 0, special = 0; // of all points
     for (Region &region : op->getRegions())
       region.walk([&](Operation *inner) {
@@ -189,6 +194,7 @@ private:
   LaunchSketch sketch_;
   LaunchTime time_;
   double bytes_ = 0, traffic_ = 0;
+  SmallVector<int64_t> walked_; ///< indices of which CUDA cores multiply no more points than there are
   std::vector<std::pair<Value, SmallVector<int64_t>>> read_;
 };
 

@@ -2,6 +2,8 @@
 #include "passes/plan/Legality.h"
 
 #include "ir/te/ScheduleLoc.h"
+#include "ir/tile/Accumulator.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/plan/Sharing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,13 +18,32 @@ using Ops = ArrayRef<Operation *>;
 bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
 bool sharesReduction(const LaunchPlan &l) { return l.cluster > 1 && !l.indices.empty() && !llvm::is_contained(l.grid, l.clusterIndex); }
 
+/// Whether `index` is all that a product on CUDA cores has of its rows, or columns, in a tile.
+bool isSideOfCores(const LaunchPlan &l, Ops ops, int64_t index) {
+  auto isAlone = [&](const SmallVector<int64_t> &dims, ArrayRef<unsigned> side) {
+    bool has = llvm::any_of(side, [&](unsigned d) { return dims[d] == index; });
+    return has && llvm::all_of(side, [&](unsigned d) { return dims[d] == index || l.tiles[dims[d]] == 1; });
+  };
+  for (auto [n, ordinal] : llvm::enumerate(l.ops))
+    if (auto reduce = dyn_cast<ReduceOp>(ops[ordinal]); reduce && l.unit == Unit::Simt)
+      if (std::optional<Contraction> c = findGeneralContraction(reduce); c && (isAlone(l.dims[n], c->m) || isAlone(l.dims[n], c->n)))
+        return true;
+  return false;
+}
+bool isTile(const LaunchPlan &l, Ops ops, size_t index) {
+  return isColumns(l.unit, l.tiles[index]) || (tile::isCoresSide(l.tiles[index]) && isSideOfCores(l, ops, int64_t(index)));
+}
+
 /// Numbers stay when a rule goes: 1 was that units have names, which reading a record asks now.
 const PlanRule kRules[] = {
-    {{2, "tiles", "A tile size is a power of two, or of the unit wgmma a multiple of 8."},
-     [](KernelOp, const LaunchPlan &l, Ops) -> std::string {
-       for (int64_t t : l.tiles)
-         if (!isColumns(l.unit, t))
-           return llvm::formatv("tile size {0} is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be)", t);
+    {{2, "tiles", "A tile size is a power of two, of the unit wgmma a multiple of 8, or 24, 48 or 96 of rows or columns on CUDA cores."},
+     [](KernelOp, const LaunchPlan &l, Ops ops) -> std::string {
+       for (size_t index = 0; index < l.tiles.size(); ++index)
+         if (!isTile(l, ops, index))
+           return llvm::formatv(
+               "tile size {0} is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be, nor 24, 48 or "
+               "96, as one index of rows or columns on CUDA cores may be)",
+               l.tiles[index]);
        return "";
      }},
     {{3, "warps", "Warps are a power of two, or the 12 of three warpgroups beside producer warps."},
@@ -117,8 +138,8 @@ LogicalResult checkRecord(KernelOp kernel, const LaunchPlan &l, Ops ops) {
   for (const PlanRule &rule : kRules)
     if (std::string why = rule.broken(kernel, l, ops); !why.empty()) {
       SmallVector<StringRef> keys{rule.says.key};
-      for (auto [index, tile] : llvm::zip(l.indices, l.tiles)) // of tiles the one that the rule speaks of
-        if (keys.size() == 1 && rule.says.key == StringRef("tiles") && !isColumns(l.unit, tile))
+      for (auto [n, index] : llvm::enumerate(l.indices)) // of tiles the one that the rule speaks of
+        if (keys.size() == 1 && rule.says.key == StringRef("tiles") && !isTile(l, ops, n))
           keys.push_back(index);
       return wrong(keys) << why;
     }

@@ -3,6 +3,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "ir/tile/Accumulator.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
@@ -65,6 +66,7 @@ public:
 
 private:
   static constexpr int64_t kInstruction = 16; ///< rows of an mma instruction
+  static constexpr int64_t kWarpgroup = 4;    ///< warps that warps which fill may stand beside
 
   /// Whether rows (columns) have one index, or what one was cut into where a tile reduces them (te-reduce-in-tiles).
   bool isOneIndex(ReduceOp reduce, Value factor, ArrayRef<unsigned> side) const {
@@ -114,6 +116,44 @@ private:
       return isCut && side.size() > 1 ? std::min(tile, s_.clampTile(l_, dims_[side.back()], tile)) : tile;
     };
     tileM_ = partOf(c_.m, tileM_), tileN_ = partOf(c_.n, tileN_);
+    if (!unit_ && !isPlain_ && !c_.term && !c_.where && !fitSide(c_.m, c_.n, tileM_, tileN_))
+      fitSide(c_.n, c_.m, tileN_, tileM_);
+  }
+
+  /// Where a side of one index leaves much of a tile of a power of two empty (20, 40, 72, 96 channels), a tile of three times one that has
+  /// less; the other side has what four warps need then.
+  bool fitSide(ArrayRef<unsigned> side, ArrayRef<unsigned> beside, int64_t &tile, int64_t &other) {
+    constexpr int64_t kOfFourWarps = 6144; // results: 48 a thread
+    SmallVector<unsigned> tiled = c_.tiledOf(side);
+    int64_t extent = tiled.size() == 1 ? s_.likelyExtent(l_, dims_[tiled.front()]) : 0;
+    if (extent < 1)
+      return false;
+    int64_t power = s_.clampTile(l_, dims_[tiled.front()], tile), best = power;
+    // Every tile takes the other side's words anew: beside the products where warps fill, else no more tiles may than did.
+    const bool isFed = isBrought(c_.a, c_.m) && isBrought(c_.b, c_.n);
+    auto tilesOf = [&](int64_t points) { return int64_t(ceilDiv(Count(extent), points)); };
+    auto costOf = [&](int64_t points) { return tilesOf(points) * (points + s_.costs_.cores.sideFill); };
+    auto isTaken = [&](int64_t points) {
+      int64_t most = inTile_[dims_[tiled.front()]] ? s_.extentMax(l_, dims_[tiled.front()]) : points; // what is reduced is whole
+      return most >= 0 && most <= points && (isFed || tilesOf(points) <= tilesOf(power)) &&
+             pointsOf(beside, kOfFourWarps) * points >= kOfFourWarps;
+    };
+    for (int64_t points = power / 4 * 3; tile::isCoresSide(points) && !llvm::isPowerOf2_64(uint64_t(points)); points /= 2)
+      if (costOf(points) < costOf(best) && isTaken(points))
+        best = points;
+    int64_t wide = std::max(other, kOfFourWarps / best), all = s_.extentProduct(l_, beside, dims_, s_.likely_);
+    int64_t batch = std::max<int64_t>(1, s_.extentProduct(l_, c_.batch, dims_, s_.likely_));
+    if (best == power || (all > 0 && batch * ceilDiv(Count(extent), best) * ceilDiv(Count(all), wide) < s_.target_.smCount))
+      return false;
+    tile = best;
+    other = wide;
+    return true;
+  }
+
+  /// Whether an operand's neighbours run along `side`, so that warps that fill bring it, vector by vector or word by word.
+  bool isBrought(Value factor, ArrayRef<unsigned> side) const {
+    ReadOp read = findOperandRead(factor);
+    return copied_ && bytes_ == 4 && s_.target_.feedsCores && read && runsAlong(read, side);
   }
 
   void assignOuter(ArrayRef<unsigned> all, int64_t points, ArrayRef<unsigned> other, int64_t otherPoints) {
@@ -164,6 +204,8 @@ private:
     // CUDA cores: 64 results a thread, but 32 of small tiles, of which the device has few.
     int64_t warpTiles = std::max<int64_t>(1, isMma_ ? sets_ * (bm_ / 64) * (bn_ / 64) : bm_ * bn_ / (small_ ? 1024 : 2048));
     l_.warps = std::clamp<int64_t>(llvm::bit_floor(uint64_t(warpTiles)), 1, 8);
+    if (!isMma_ && !llvm::isPowerOf2_64(uint64_t(warpTiles)) && l_.warps % kWarpgroup)
+      l_.warps *= 2; // (fitSide)
     if (!isMma_)
       return;
     // Beside accumulators, fragments and indices a thread has two words for each copy that it starts, or one for each element that

@@ -7,6 +7,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/LinearRead.h"
+#include "passes/products/FactorLayout.h"
 #include "support/TargetCosts.h"
 
 using namespace mlir;
@@ -57,14 +58,26 @@ bool isLeftByProducts(ReduceOp reduce, Value factor) {
   });
 }
 
-/// The dims of `reduce` that a tensor of the factor's values has: rows run along an index that tiles have several points of.
-SmallVector<unsigned> dimsOf(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer) {
+/// The dims of `reduce` that a tensor of the factor's values has: rows run along an index that tiles have several points of, summed
+/// ones for units, rows (columns) for CUDA cores.
+SmallVector<unsigned> dimsOf(ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer, bool onCores) {
   llvm::BitVector support = findSupport(factor, reduce.getNumDims());
   SmallVector<unsigned> dims(c.batch);
-  llvm::append_range(dims, outer);
+  if (!onCores)
+    llvm::append_range(dims, outer);
   for (bool tiled : {false, true})
     llvm::copy_if(c.k, std::back_inserter(dims), [&](unsigned d) { return support[d] && c.isTiledK(d) == tiled; });
+  if (onCores)
+    llvm::append_range(dims, outer);
   return dims;
+}
+
+/// Whether tensor copies feed CUDA cores such a factor, were it in memory: words, one index each of rows, columns and sum, whole vectors of
+/// those that it has.
+bool feedsCores(const Repacking &of, ReduceOp reduce, const Contraction &c, Value factor, ArrayRef<unsigned> outer) {
+  bool isPlain = factor.getType().isF32() && c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1;
+  return isPlain && of.target.feedsCores && !hasUnit(c, of.target) &&
+         knownDivisor(reduce.getExtents().getResult(outer.front()), of.facts) * int64_t(sizeof(float)) % kRowBytes == 0;
 }
 
 /// What leads to `value` in the body of `reduce`, but for what the forms of its indices stand for. False where it has effects.
@@ -89,7 +102,8 @@ Type elementOf(const ComputedFactor &f) {
 struct CopyForm {
   CopyForm(const Repacking &of, ReduceOp reduce, const ComputedFactor &f) {
     SmallVector<AffineExpr> domain = llvm::map_to_vector(f.forms, [](const IndexForm &taken) { return taken.extent; }), rows = domain;
-    rows.back() = of.roundUp(rows.back(), of.target.costs->copies.elementsOfRow(elementOf(f).getIntOrFloatBitWidth()));
+    if (!f.onCores) // (whose rows are whole vectors as they are, and have nothing behind them that nobody writes)
+      rows.back() = of.roundUp(rows.back(), of.target.costs->copies.elementsOfRow(elementOf(f).getIntOrFloatBitWidth()));
     auto mapOf = [&](ArrayRef<AffineExpr> e) { return AffineMap::get(0, reduce.getExtents().getNumSymbols(), e, reduce.getContext()); };
     extents = mapOf(domain);
     shape = mapOf(rows);
@@ -164,11 +178,11 @@ void readCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
                               BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
   if (f.factor.getDefiningOp<RoundOp>() || isa<FloatTF32Type>(f.unitType)) // what is a tf32 already stays the same
     wide = RoundOp::create(b, loc, wide, f.unitType);
-  else if (isa<FloatType>(element))
+  else if (isa<FloatType>(element) && element != f.factor.getType())
     wide = arith::ExtFOp::create(b, loc, f.factor.getType(), wide);
-  else if (f.isUnsigned)
+  else if (isa<IntegerType>(element) && f.isUnsigned)
     wide = arith::ExtUIOp::create(b, loc, f.factor.getType(), wide);
-  else
+  else if (isa<IntegerType>(element))
     wide = arith::ExtSIOp::create(b, loc, f.factor.getType(), wide);
   for (OpOperand *use : findUsesIn(reduce.getYield().getValues()[0], f.factor))
     use->set(wide);
@@ -181,17 +195,20 @@ void readCopy(ComputeOp copy, ReduceOp reduce, const ComputedFactor &f) {
 
 std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp reduce, const Contraction &c, Value factor,
                                                  ArrayRef<unsigned> outer, bool isUnsigned) {
-  Type unitType = operandType(c, factor, Unit::Wgmma, of.target);
+  bool onCores = feedsCores(of, reduce, c, factor, outer);
+  Type unitType = onCores ? factor.getType() : operandType(c, factor, Unit::Wgmma, of.target);
   if (!of.target.wgmma || !unitType || c.isAMasked() || c.isBMasked())
     return std::nullopt;
-  ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned};
+  ComputedFactor f{.factor = factor, .unitType = unitType, .isUnsigned = isUnsigned, .onCores = onCores};
   f.isFree = isLeftByProducts(reduce, factor);
   f.isStored = isStored(factor, unitType);
   f.isGathered = f.isStored && isGathered(reduce, findOperandRead(factor), outer);
   f.looksUp = !f.isStored && llvm::any_of(findReads(factor), [&](ReadOp read) { return isGathered(reduce, read, outer); });
   if ((!of.workOf(reduce, c) && !f.isFree) || (f.isStored && !f.isGathered && !walksBackwards(reduce, factor)))
     return std::nullopt; // (of unknown work nobody says whether it pays)
-  f.dims = dimsOf(reduce, c, factor, outer);
+  if (onCores && (f.isStored || f.looksUp))
+    return std::nullopt; // (which copies to slots bring)
+  f.dims = dimsOf(reduce, c, factor, outer, onCores);
   f.forms = llvm::map_to_vector(f.dims, [&](unsigned d) { return indexFormOf(reduce, factor, d); });
   auto round = factor.getDefiningOp<RoundOp>();
   f.value = round ? round.getInput() : isa<FloatTF32Type>(unitType) ? factor : stripWidening(factor);
@@ -205,7 +222,8 @@ bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &fo
   for (const IndexForm &taken : found.forms)
     copied *= double(knownMax(taken.extent, of.facts));
   // What is looked up (weights by a table) units would get element by element otherwise.
-  return found.isFree || (found.looksUp ? of.policy.rows : of.policy.copies).isMet(work, copied);
+  const LeastWork &least = found.onCores ? of.policy.cores : found.looksUp ? of.policy.rows : of.policy.copies;
+  return found.isFree || least.isMet(work, copied);
 }
 
 ComputeOp materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found) {

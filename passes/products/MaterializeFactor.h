@@ -14,6 +14,7 @@ struct ComputedFactor {
   mlir::Value factor, value; ///< `value`: what is written, which the factor rounds or widens
   mlir::Type unitType;       ///< in which the unit takes it
   bool isUnsigned;
+  bool onCores;                             ///< words for CUDA cores, whose rows run along the product's rows (columns)
   bool isFree;                              ///< what launches of products write anyway
   bool isStored;                            ///< it is an element of the unit's type: the copy only moves elements
   bool isGathered;                          ///< and data says where its rows lie
@@ -32,6 +33,7 @@ std::optional<ComputedFactor> findComputedFactor(const Repacking &of, ReduceOp r
 bool paysMaterialized(const Repacking &of, double work, const ComputedFactor &found);
 
 /// factor = f(T[..], ..)  →  P[batch, outer, k] = f(T[..], ..) in the unit's type;  factor = P[batch, outer, k]. Returns what gives P.
+/// (For CUDA cores P[batch, k, outer].)
 ComputeOp materialize(const Repacking &of, ReduceOp reduce, const ComputedFactor &found);
 /// The same as a part of a rewrite.
 void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp reduce, const ComputedFactor &found);

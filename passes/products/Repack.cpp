@@ -136,12 +136,20 @@ public:
   }
 
 private:
+  /// Whatever their indices are called: both factors of `sum[m](f(x[m, i]) * f(x[m, j]))` are one.
+  static bool isSame(ComputeOp copy, ComputeOp other) {
+    ArrayAttr own = copy.getIndices();
+    copy.setIndicesAttr(other.getIndices());
+    bool isSame = OperationEquivalence::isEquivalentTo(copy, other, OperationEquivalence::IgnoreLocations);
+    copy.setIndicesAttr(own);
+    return isSame;
+  }
+
   /// Products of one operand read one copy of it: of those that are alike the first stays.
   static void shareCopies(ArrayRef<ComputeOp> copies) {
     SmallVector<ComputeOp> kept;
     for (ComputeOp copy : copies) {
-      auto same = llvm::find_if(
-          kept, [&](ComputeOp other) { return OperationEquivalence::isEquivalentTo(copy, other, OperationEquivalence::IgnoreLocations); });
+      auto same = llvm::find_if(kept, [&](ComputeOp other) { return isSame(copy, other); });
       if (same == kept.end()) {
         kept.push_back(copy);
         continue;

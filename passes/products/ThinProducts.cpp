@@ -7,6 +7,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Affine.h"
+#include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
@@ -41,10 +42,27 @@ private:
     int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
     bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
     int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;
-    if (thin < 0 || thin > mostThin(c) || (thin > 1 && thick >= 0 && thick < target_.costs->streamed.leastThick))
+    int64_t meets = thin > 1 ? thin * tapsOf(reduce, byRows ? c.b : c.a, byRows ? c.n : c.m, c) : thin;
+    if (thin < 0 || meets > mostThin(c) || (thin > 1 && thick >= 0 && thick < target_.costs->streamed.leastThick))
       return;
     SmallVector<int64_t> dims = llvm::to_vector_of<int64_t>(byRows ? c.m : c.n);
     reduce.setStreamed(dims);
+  }
+
+  /// In how many of its windows an element of the streamed `factor` lies: the taps of a filter. It meets all points of the other side in
+  /// each, so that multiply-adds are as many times what memory brings. (A unit's few rows have been measured without.)
+  int64_t tapsOf(ReduceOp reduce, Value factor, ArrayRef<unsigned> outer, const Contraction &c) const {
+    ReadOp read = hasUnit(c, target_) ? ReadOp() : findOperandRead(factor);
+    if (!read)
+      return 1;
+    auto isWindow = [&](unsigned k) {
+      return llvm::any_of(read.getMapOrIdentity().getResults(), [&](AffineExpr subscript) {
+        return movesWith(read, subscript, [&](unsigned d) { return d == k; }) &&
+               movesWith(read, subscript, [&](unsigned d) { return llvm::is_contained(outer, d); });
+      });
+    };
+    SmallVector<unsigned> windows = llvm::filter_to_vector(c.k, isWindow);
+    return std::max<int64_t>(1, knownPoints(reduce.getExtents(), windows, facts_));
   }
 
   /// Up to how many points a side may have: one leaves a unit nothing to do but wait for memory. CUDA cores stream an

@@ -19,7 +19,8 @@ LogicalResult ProductLayouts::checkShape(DotOp dot) {
     return n;
   };
   int64_t m = count(dot.getM()), n = count(dot.getN());
-  if (m < unit.rows || n < unit.columns || !isRows(m) || !isColumns(unit.unit, n))
+  bool isSide = unit.unit == Unit::Simt ? isCoresSide(m) && isCoresSide(n) : isRows(m) && isColumns(unit.unit, n);
+  if (m < unit.rows || n < unit.columns || !isSide)
     return mlir::emitError(te::getScheduleLoc(dot)) << "the schedule of '" << func_.getSymName() << "' has tiles of " << m << " × " << n
                                                     << " results, which fill no fragments of unit " << unit.name
                                                     << ": it needs powers of two, at least " << unit.rows << " × " << unit.columns;
