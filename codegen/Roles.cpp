@@ -70,9 +70,10 @@ Value roundedUp(Operation *quotient) {
   return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
 }
 
-/// `x_value` of an array x.
+/// `x_value` of an array x, or of its slots.
 std::string roleOfLoad(memref::LoadOp load) {
   StringRef name = cu::findName(load.getMemRef().getLoc());
+  name.consume_back("_slots");
   return name.empty() ? "loaded" : (name + "_value").str();
 }
 

@@ -119,6 +119,27 @@ void SameRuns::makeStatement(OpBuilder &b, const Ops &statements) {
     written_[made_[from]] = to;
 }
 
+/// What an argument without a name is: where in an array of a thread's registers, or of shared memory, a lambda begins.
+static std::string placeNamed(Value argument) {
+  llvm::SetVector<Value> reached, arrays;
+  reached.insert(argument);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isScalarExpression(user))
+        reached.insert(user->result_begin(), user->result_end());
+      else if (auto uses = arrayUsesOf(user))
+        for (const ArrayUse &array : *uses)
+          if (llvm::is_contained(array.subscripts, use.getOperandNumber()))
+            arrays.insert(user->getOperand(array.array));
+    }
+  if (!arrays.empty() && llvm::all_of(arrays, [](Value array) { return cu::spaceOf(array) == cu::Private; }))
+    return "first_reg";
+  StringRef name = arrays.size() == 1 ? cu::findName(arrays.front().getLoc()) : "";
+  name.consume_back("_slots");
+  return name.empty() ? "start" : (name + "_start").str();
+}
+
 /// What places call an argument: what its values are steps from.
 StringAttr SameRuns::nameOfArgument(const Values &values) const {
   StringRef name;
@@ -194,6 +215,9 @@ cu::LambdaOp SameRuns::outline() {
       makeOutside(inner, values);
     makeStatement(inner, statement(i));
   }
+  for (BlockArgument argument : body.getArguments())
+    if (cu::findName(argument.getLoc()) == "start")
+      argument.setLoc(NameLoc::get(b.getStringAttr(placeNamed(argument)), loc));
   for (unsigned place = 0; place < runs_.size(); ++place)
     call(place, lambda);
   return lambda;

@@ -127,16 +127,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   alignas(16) unsigned a_frag[32];
   alignas(16) unsigned b_frag[32];
   // Loads what the next products multiply.
-  const auto load_fragments = [&](const int start, const int start_1, const int row_start) {
+  const auto load_fragments = [&](const int x_start, const int first_reg, const int row_start) {
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane_row) * 32]);
+      kc_ldmatrix_x4(&a_frag[first_reg + mi * 4], &x_slots[x_start + (warp_row + mi * 16 + lane_row) * 32]);
     }
     const int chunk = warp / 2 * 8;
     const int swizzle = lane_row % 8;
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      kc_ldmatrix_x4_trans(&b_frag[start_1 + np * 4],
+      kc_ldmatrix_x4_trans(&b_frag[first_reg + np * 4],
                            &f_slots[row_start +
                                     ((warp_column + np * 16 + lane_column) / 64 * 2048 +
                                      (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);

@@ -113,14 +113,14 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   alignas(16) unsigned a_frag[32];
   alignas(16) unsigned b_frag[32];
   // Loads what the next products multiply.
-  const auto load_fragments = [&](const int start, const int start_1, const int start_2) {
+  const auto load_fragments = [&](const int x_start, const int first_reg, const int w_start) {
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
-      kc_ldmatrix_x4(&a_frag[start_1 + mi * 4], &x_slots[start + (warp_row + mi * 16 + lane_row) * 32]);
+      kc_ldmatrix_x4(&a_frag[first_reg + mi * 4], &x_slots[x_start + (warp_row + mi * 16 + lane_row) * 32]);
     }
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
-      kc_ldmatrix_x4(&b_frag[start_1 + np * 4], &w_slots[start_2 + (warp_column + np * 16 + lane_column) * 32]);
+      kc_ldmatrix_x4(&b_frag[first_reg + np * 4], &w_slots[w_start + (warp_column + np * 16 + lane_column) * 32]);
     }
   };
   if (k_tiles > 0) {
