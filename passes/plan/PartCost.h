@@ -15,6 +15,8 @@ struct FedProduct {
   int64_t batch, m, n;                   ///< of the results
   llvm::SmallVector<int64_t, 4> lengths; ///< points of the summed indices
   int64_t bytes;                         ///< of an operand's element
+  bool acrossRows = false;               ///< the rows' operand runs along rows in memory, not along the sum,
+  bool acrossColumns = false;            ///< the columns' along columns: a slot's rows are as wide as a tile has whole panels
 };
 
 /// A part: a point of the first `whole` summed indices and `chunk` points of the next one (0: all), as te-split-reduce makes them.

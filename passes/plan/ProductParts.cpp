@@ -59,6 +59,12 @@ private:
     constexpr int64_t kRows = 64; // of the unit
     FedProduct p{extentOf(reduce, c.batch), extentOf(reduce, c.m), extentOf(reduce, c.n), SmallVector<int64_t, 4>(lengths),
                  unitBytes(form->type)};
+    auto isAcross = [&](Value factor) {
+      ReadOp read = findOperandRead(factor);
+      return read && !runsAlong(read, c.k);
+    };
+    p.acrossRows = isAcross(c.a);
+    p.acrossColumns = isAcross(c.b);
     return std::max(p.m, p.n) >= kRows ? std::optional(p) : std::nullopt;
   }
 

@@ -228,9 +228,12 @@ private:
     // addresses that a stride apart make.
     bool halves = isMma_ ? sets_ == 1 : target.asyncCopy && isPlain_ && bm_ * bn_ <= 64 * 32 * l_.warps;
     int64_t blocks = copied_ && halves ? 2 : 1;
+    auto fitting = [&] { return (target.maxSharedPerBlock / blocks - 1024) / ((bm_ + bn_) * bk_ * bytes_); };
     if (!isMma_)
       shortenK(blocks);
-    int64_t fit = (target.maxSharedPerBlock / blocks - 1024) / ((bm_ + bn_) * bk_ * bytes_);
+    else if (blocks == 2)
+      lengthenK(fitting);
+    int64_t fit = fitting();
     l_.stages = isMma_ && target.asyncCopy ? std::clamp<int64_t>(fit, 2, 4) : 2;
     l_.minBlocks = fit >= 2 ? blocks : 1;
     l_.promote = isMma_ ? s_.promoteAfter(type_) : 0;
@@ -242,6 +245,17 @@ private:
   /// multiplied: words that are rounded, or that move to other accumulators.
   bool readsAhead() const {
     return copied_ && s_.target_.asyncCopy && l_.stages > 2 && bytes_ < 4 && sets_ == 1 && bk_ % (64 / bytes_) == 0;
+  }
+
+  /// Rounds of twice as many points, between which half as many barriers stand, where there are slots for one more than two of them
+  /// (docs/lab/2026-11-27-planner-10.md): of 16 bits, whose rounds are shorter than those of bytes, in tiles of 128 × 128.
+  void lengthenK(llvm::function_ref<int64_t()> fitting) {
+    if (bytes_ != 2 || bm_ * bn_ != 128 * 128 || c_.where || c_.k.size() > 1)
+      return;
+    tileK_ *= 2;
+    assignK();
+    if (fitting() <= 2)
+      halveK();
   }
 
   void shortenK(int64_t blocks) {
