@@ -18,6 +18,8 @@ constexpr int64_t kBytes = 2, kLine = 64;
 /// Columns of a round of three warpgroups with two products in flight each: with these they stay apart in time
 /// (docs/lab/2026-11-27-chains-9.md).
 constexpr int64_t kRoundOfThrees = 96;
+/// Of the rows of all pairs at least so many are there: one tile of the last pair may have few, or none.
+constexpr double kPairsWhole = 0.95;
 
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
@@ -133,8 +135,11 @@ bool Scheduler::canBePaired(const LaunchPlan &p) {
     pairs *= ceilDiv(Count(most), p.tiles[g] * (g == p.clusterIndex ? 2 : 1));
   }
   int64_t turns = int64_t(ceilDiv(pairs, Count(target_.smCount)));
-  return knownDivisor(p.extents.getResult(p.clusterIndex), facts_) % (2 * p.tiles[p.clusterIndex]) == 0 &&
-         double(int64_t(pairs)) >= costs_.chains.pairsFilled * double(turns * target_.smCount);
+  // Of the last pair one tile may have few points, or none: little of the whole where there are many.
+  int64_t both = 2 * p.tiles[p.clusterIndex], most = extentMax(p, p.clusterIndex);
+  bool isWhole = knownDivisor(p.extents.getResult(p.clusterIndex), facts_) % both == 0 ||
+                 double(most) >= kPairsWhole * double(llvm::alignTo(uint64_t(most), uint64_t(both)));
+  return isWhole && double(int64_t(pairs)) >= costs_.chains.pairsFilled * double(turns * target_.smCount);
 }
 
 void Scheduler::balance(LaunchPlan &p, int64_t walked) {
@@ -277,6 +282,8 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
       balance(fitted, walked);
+      // What masks by data takes has the registers (docs/lab/2026-11-27-chains-10.md).
+      fitted.held &= !isMaskedByData(fitted, ops_, fitted.clusterIndex, walked);
       // One loop without a mask behind the first round (docs/lab/2026-11-26-attention-4.md).
       fitted.backward = isCascade && fitted.descending;
       l = fitted;

@@ -127,7 +127,8 @@ bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
     return false;
   scheduleElementwise(own);
   l.tiles = own.tiles;
-  l.warps = own.warps;
+  // Each thread makes the values that few need, and does so for twice as many results (docs/lab/2026-11-27-chains-10.md).
+  l.warps = std::max<int64_t>(1, own.warps / 2);
   int64_t room = costs_.pointwise.largestMade;
   for (int64_t i = int64_t(l.indices.size()); i-- > 0;)
     if (!llvm::is_contained(l.grid, i)) {

@@ -404,7 +404,7 @@ private:
     appendStatements(l, a, fromA);
     appendStatements(l, b, fromB);
     l.tiles.assign(l.indices.size(), 1);
-    double saves = launchTime() - timeOfMakingAgain(a, b);
+    double saves = launchTime() - timeOfMakingAgain(a, b, map);
     if (saves <= 0 || !readsOnlyEarlier(a, l))
       return std::nullopt;
     return Merged{std::move(l), saves};
@@ -440,8 +440,8 @@ private:
   }
 
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
-  /// second-level cache.
-  double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b) {
+  /// second-level cache. `map`: of b's indices to those of a.
+  double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
     SmallVector<int64_t> inner;
     for (int64_t i = 0; i < int64_t(a.indices.size()); ++i)
       if (!llvm::is_contained(a.grid, i))
@@ -456,9 +456,22 @@ private:
           own.push_back(i);
       bytes += reads_.pointsOf(a, own) * cast<RankedTensorType>(access.tensor.getType()).getElementTypeBitWidth() / 8;
     }
+    bytes *= resultsOfBlock(a, b, map);
     if (bytes > costs_.mostBytes)
       return std::numeric_limits<double>::infinity();
     return blocks * bytes / (costs_.cacheRate * rate());
+  }
+  /// How many results of `a` the points of a block of `b` need, which lie one behind the other: of rows' values one or few, of columns' as
+  /// many as a row is long.
+  double resultsOfBlock(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
+    double results = 1, left = double(costs_.blockPoints);
+    for (int64_t i : llvm::reverse(b.grid)) {
+      double tile = std::min(left, reads_.pointsOf(b, {i}));
+      if (llvm::is_contained(a.grid, map[i]))
+        results *= tile;
+      left = std::max(1.0, left / std::max(1.0, tile));
+    }
+    return results;
   }
 
   KernelOp kernel_;
