@@ -57,9 +57,10 @@ private:
   bool loadSideBySide() {
     te::BoundsMode mode = op_.getBounds();
     bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
-    if (access_.vector() > 1 || !inside || !op_.getIndexTiles().empty() || !op_.getClamp().empty() || element_.getIntOrFloatBitWidth() < 8)
+    if (access_.vector() > 1 || access_.runsAlong() || !inside || !op_.getIndexTiles().empty() || !op_.getClamp().empty())
       return false;
-    std::optional<AccessLowering::SideBySideVectors> vectors = access_.findSideBySide(16 / (element_.getIntOrFloatBitWidth() / 8));
+    int64_t bytes = std::max(1u, element_.getIntOrFloatBitWidth() / 8);
+    std::optional<AccessLowering::SideBySideVectors> vectors = access_.findSideBySide(16 / bytes);
     if (!vectors)
       return false;
     access_.forEachSideBySide(*vectors, [&](Value r, const OpenDigits &open) {

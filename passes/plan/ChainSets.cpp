@@ -89,10 +89,14 @@ bool isAlong(ChainSet &set, SetReader &sum) {
       return false;
   std::optional<IntegerSet> asked = getCondition(first.op), own = getCondition(sum.op);
   SmallVector<AffineExpr> moved = llvm::map_to_vector(dims, [&](int64_t d) { return getAffineDimExpr(d, sum.op.getContext()); });
+  auto isAskedBy = [&](const IntegerSet &set, AffineExpr e) {
+    AffineExpr there = e.replaceDims(moved);
+    return llvm::any_of(set.getConstraints(),
+                        [&](AffineExpr c) { return simplifyAffineExpr(there - c, set.getNumDims(), set.getNumSymbols()) == 0; });
+  };
   bool isAsked = asked.has_value() == own.has_value() &&
-                 (!own || (own->getNumConstraints() == asked->getNumConstraints() && llvm::all_of(own->getConstraints(), [&](AffineExpr e) {
-                             return llvm::is_contained(asked->getConstraints(), e.replaceDims(moved));
-                           })));
+                 (!own || (own->getNumConstraints() == asked->getNumConstraints() && own->getEqFlags() == asked->getEqFlags() &&
+                           llvm::all_of(own->getConstraints(), [&](AffineExpr e) { return isAskedBy(*asked, e); })));
   return isAsked && dims[sum.walked] == int64_t(first.rows().front()) && dims[sum.rows().front()] == int64_t(first.walked);
 }
 
