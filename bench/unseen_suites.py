@@ -96,6 +96,6 @@ def suites():
     mine("new_gelu_mlp", "M=3000 E=384 F=1536", new_gelu_mlp)
     mine("relu_attention_f32", "B=16 T=300 E=384/6", relu_attention_f32)
     mine("causal_attention_f32", "B=24 H=12 T=300 D=64", lambda t, q, k, v: getattr(t.nn.functional, functional)(q, k, v, is_causal=True))
-    mine("patch_embedding", "N=48 C:3 P:16 H=14 W=14 E=384", patch_embedding, named=("P", "H", "W"))
+    mine("patch_embedding", "N=48 C:3 P:16 A=14 B=14 E=384", patch_embedding, named=("P", "A", "B"))
     mine("gru_step_f32", "B=130 K=320 D=448", gru_step_f32)
     mine("norm_relu_conv_bf16", "N=24 C=200/8 H=28 W=28 O=24/8", norm_relu_conv_bf16)

@@ -50,7 +50,8 @@ SmallVector<int64_t> walkedSizes(ThreadCode &code, tile::DotOp op) {
   return sizes;
 }
 
-SmallVector<int64_t> readSizes(ThreadCode &code, Value ring) {
+/// Points of each dim of a ring's slots that anything but copies reads.
+static SmallVector<int64_t> readSizes(ThreadCode &code, Value ring) {
   ArrayRef<int64_t> shape = cast<tile::RingType>(ring.getType()).getShape();
   SmallVector<int64_t> read(shape.size(), 0);
   for (Operation *user : ring.getUsers()) {
@@ -64,6 +65,21 @@ SmallVector<int64_t> readSizes(ThreadCode &code, Value ring) {
       read[d] = std::max(read[d], llvm::is_contained(dot.getK(), int64_t(d)) ? std::min(size, walked[d]) : size);
   }
   return read;
+}
+
+tile::Layout withoutUnread(ThreadCode &code, Value ring, tile::Layout layout, int64_t contiguous, SmallVectorImpl<int64_t> &whole) {
+  ArrayRef<int64_t> shape = cast<tile::RingType>(ring.getType()).getShape();
+  SmallVector<int64_t> read = readSizes(code, ring);
+  for (Digit &digit : layout.reg) {
+    int64_t d = digit.dim;
+    auto isOther = [&](const Digit &other) { return other.dim == d && other.size > 1; };
+    if (d < 0 || d == contiguous || digit.size != shape[d] || read[d] == 0 || read[d] == shape[d] || llvm::any_of(layout.lane, isOther) ||
+        llvm::any_of(layout.warp, isOther))
+      continue;
+    digit.size = read[d];
+    whole.push_back(d);
+  }
+  return layout;
 }
 
 DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)

@@ -23,8 +23,10 @@ int64_t stepsOf(ThreadCode &code, tile::DotOp op, int64_t points, int64_t perSte
 /// Points of each dim of K that a dot goes over. CUDA cores leave out those beyond the extent of an index of which a tile has all: three
 /// taps in a tile of four. (Other dims: as in the slot of the second factor.)
 llvm::SmallVector<int64_t> walkedSizes(ThreadCode &code, tile::DotOp op);
-/// Points of each dim of a ring's slots that anything but copies reads.
-llvm::SmallVector<int64_t> readSizes(ThreadCode &code, mlir::Value ring);
+/// `layout` of the copies into a ring's slots without those of what no dot reads: of a dim of which a thread's copies have all points, but
+/// not of the `contiguous` one, those beyond the extent. Adds such dims to `whole`.
+tile::Layout withoutUnread(ThreadCode &code, mlir::Value ring, tile::Layout layout, int64_t contiguous,
+                           llvm::SmallVectorImpl<int64_t> &whole);
 
 // The mma unit: MmaToCu.cpp.
 

@@ -67,7 +67,7 @@ public:
     bool across = neighbours >= 0 && neighbours != dim_ && vector_ == 1;
     Layout layout = across ? acrossLayout(neighbours) : alongLayout();
     if (covers(layout))
-      byDigits(withoutUnread(std::move(layout)));
+      byDigits(withoutUnread(c_, op_.getRing(), std::move(layout), dim_, whole_));
     else
       byNumbers();
   }
@@ -99,19 +99,6 @@ private:
         points *= d.dim >= 0 ? d.size : 1;
     bool hasVector = vector_ == 1 || (!layout.reg.empty() && layout.reg[0] == Digit{dim_, 1, vector_});
     return hasVector && points == llvm::product_of(shape_);
-  }
-
-  /// Without copies of what no dot reads: of a dim of which a thread's copies have all points, those beyond the extent.
-  Layout withoutUnread(Layout layout) {
-    SmallVector<int64_t> read = readSizes(c_, op_.getRing());
-    auto isOf = [](int64_t d) { return [d](const Digit &digit) { return digit.dim == d && digit.size > 1; }; };
-    for (Digit &digit : layout.reg)
-      if (int64_t d = digit.dim; d >= 0 && d != dim_ && digit.size == shape_[d] && read[d] < shape_[d] &&
-                                 llvm::none_of(layout.lane, isOf(d)) && llvm::none_of(layout.warp, isOf(d))) {
-        digit.size = read[d];
-        whole_.push_back(d);
-      }
-    return layout;
   }
 
   void byDigits(const Layout &layout) {

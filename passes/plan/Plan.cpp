@@ -180,7 +180,8 @@ void Scheduler::assignRounds(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<in
   });
 }
 
-void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points, int64_t filledFor) {
+void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<int64_t> dims, int64_t points, int64_t filledFor,
+                              bool alongMemory) {
   const CoresCosts &costs = costs_.cores;
   llvm::BitVector inTile = findInTile(l);
   Count whole = 1; // points of a tile
@@ -196,10 +197,10 @@ void Scheduler::assignResults(LaunchPlan &l, ArrayRef<unsigned> list, ArrayRef<i
     return int64_t(row);
   };
   int64_t longest = filledFor ? int64_t(whole) : clampTile(l, dims[list.back()], points);
-  int64_t shortest = std::min(longest, filledFor ? shortestWordRow(filledFor, costs) : costs.shortestRow);
+  int64_t shortest = !alongMemory ? 1 : std::min(longest, filledFor ? shortestWordRow(filledFor, costs) : costs.shortestRow);
   // How long they take beside rows that lie in one piece.
   auto timeOfRows = [&](ArrayRef<int64_t> tiles, int64_t row) {
-    double time = row == longest ? 1 : filledFor ? timeOfWordRows(row, filledFor, costs) : costs.apartPercent / 100.0;
+    double time = row == longest || !alongMemory ? 1 : filledFor ? timeOfWordRows(row, filledFor, costs) : costs.apartPercent / 100.0;
     for (int64_t tile : tiles.drop_back(std::min<size_t>(2, tiles.size())))
       time *= filledFor ? 1 + costs.wordFar * double(tile - 1) : tile > 1 ? costs.farPercent / 100.0 : 1;
     return time;

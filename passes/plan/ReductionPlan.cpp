@@ -218,7 +218,12 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   walk.inRounds = walk.once && (max < 0 || max > costs.shortRow) &&
                   (s.contiguousReads[row] > 1 || s.byElements[row] || !walk.resident || max > costs.largestHeld / 2);
   int64_t most = walk.once ? costs.largestHeld / 2 : costs.largestHeld;
-  l.tiles[row] = walk.inRounds ? walkedTile(max, costs_.rows) : clampTile(l, row, walk.resident ? most : costs.loopTile);
+  // Of images of up to 64 × 64 points that are likely 30 × 30 a tile of 64 × 64 would have a quarter: what one walk goes over has loops.
+  auto tileOf = [&](int64_t index, int64_t want) {
+    int64_t tile = clampTile(l, index, want), likely = likelyExtent(l, index);
+    return walk.once && inner.size() > 1 && likely > 0 ? std::min(tile, int64_t(llvm::PowerOf2Ceil(uint64_t(likely)))) : tile;
+  };
+  l.tiles[row] = walk.inRounds ? walkedTile(max, costs_.rows) : tileOf(row, walk.resident ? most : costs.loopTile);
   setRowThreads(l, walk, l.tiles[row]);
   assignApart(l, inner, row);
   // A row that is reduced over several indices is walked by a loop over each of the outer ones. Where several statements read the whole
@@ -227,7 +232,7 @@ void Scheduler::scheduleRows(LaunchPlan &l, ArrayRef<int64_t> inner, ArrayRef<in
   int64_t room = (keepsAll ? costs.largestHeld : costs.loopTile) / std::max<int64_t>(1, l.tiles[row]), held = l.tiles[row];
   for (int64_t index : llvm::reverse(inner))
     if (index != row && !isApart(l, index, row) && room > 1 && extentMax(l, index) >= 0) {
-      l.tiles[index] = clampTile(l, index, room);
+      l.tiles[index] = tileOf(index, room);
       room /= l.tiles[index];
       held *= l.tiles[index];
     }

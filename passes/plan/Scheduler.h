@@ -70,8 +70,10 @@ private:
   /// Gives indices of results tiles of `points` points together, of several those with fewest points beyond extents (260 columns in tiles
   /// of 128 are half as many again); rows in memory stay as long as a line, and what is reduced in the tile is whole.
   /// `filledFor`: threads bring the operand word by word, each for so many points of the other one; the more these are, the shorter rows
-  /// may be. 0: they do not.
-  void assignResults(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points, int64_t filledFor = 0);
+  /// may be. 0: they do not. Not `alongMemory`: neither the operand nor the results have these indices as their fastest (pixels of
+  /// images whose channels are), and their rows may be as short as they like.
+  void assignResults(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points, int64_t filledFor = 0,
+                     bool alongMemory = true);
   /// Of all tiles of `list` with at most `points` points together, the one of least `cost`, if it is less than that of what `assign` gives.
   void assignBest(LaunchPlan &l, llvm::ArrayRef<unsigned> list, llvm::ArrayRef<int64_t> dims, int64_t points,
                   llvm::function_ref<double(llvm::ArrayRef<int64_t>)> cost);
