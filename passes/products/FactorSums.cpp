@@ -8,6 +8,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/products/NestedSums.h"
+#include "passes/products/SeparateWindows.h"
 #include "passes/products/SumBody.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -394,6 +395,11 @@ struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (reduce.getKind() == Combiner::Sum)
         Factoring(kernel, reduce, max, !policy->empty()).run(reduce);
+    if (!policy->empty())
+      return;
+    for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+      while (reduce)
+        reduce = separateWindow(kernel, reduce, {{}, max});
   }
 };
 
