@@ -8,6 +8,7 @@ from unseen_later import later
 from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
+from unseen_windows import windows
 
 
 def conv(rank, **options):
@@ -373,5 +374,5 @@ def blocks():
     mine("cross_attention", "B=16 S=500 T=77 E=640/64", cross_attention)
 
 
-for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, windows):
     family()
