@@ -6,6 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Meeting.h"
+#include "passes/products/StepCosts.h"
 #include "passes/products/SumBody.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,12 +16,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-
-// As te-factor-sums weighs steps.
-constexpr int64_t kUnknown = 1024;
-constexpr double kElement = 16;
-constexpr double kStatement = 1 << 22;
-constexpr double kWorthwhile = 2;
 
 /// A window's dim `along`, by which results of dim `results` read `step` elements apart: at step * results + along.
 struct Cut {
@@ -57,8 +52,8 @@ public:
 private:
   bool isPlain() {
     bool isKind = llvm::is_contained({Combiner::Sum, Combiner::Max, Combiner::Min}, reduce_.getKind());
-    if (!isKind || dims_ < parallel_ + 2 || reduce_.getInit() || reduce_.getOutMap() ||
-        reduce_.getCondition() || reduce_.getYield().getCondition())
+    if (!isKind || dims_ < parallel_ + 2 || reduce_.getInit() || reduce_.getOutMap() || reduce_.getCondition() ||
+        reduce_.getYield().getCondition())
       return false;
     std::optional<Contraction> c = findContraction(reduce_);
     return !c || !c->unitType; // (units multiply the window as it is)
@@ -99,7 +94,8 @@ private:
       cut.first.push_back(factor);
       first |= support;
     }
-    if (!first[r] || !llvm::all_of(cut.first, [&](Value factor) { return takeForm(factor, cut); }) || cut.step == 0 || first[cut.results] == false)
+    if (!first[r] || !llvm::all_of(cut.first, [&](Value factor) { return takeForm(factor, cut); }) || cut.step == 0 ||
+        first[cut.results] == false)
       return std::nullopt;
     first.reset(cut.results);
     llvm::BitVector left = summed;
@@ -256,8 +252,8 @@ private:
     order.push_back(cut.along);
     OpBuilder b(reduce_);
     auto second = ReduceOp::create(b, reduce_.getLoc(), reduce_.getResult().getType(), reduce_.getKind(), indicesOf(reduce_, order),
-                                   parallel_, extentsOf(reduce_, order), IntegerSetAttr(), Value(), AffineMapAttr(),
-                                   reduce_.getShapeAttr(), reduce_.getNameAttr());
+                                   parallel_, extentsOf(reduce_, order), IntegerSetAttr(), Value(), AffineMapAttr(), reduce_.getShapeAttr(),
+                                   reduce_.getNameAttr());
     second.setAnyOrder(reduce_.getAnyOrder());
     fillBody(second.getBody().emplaceBlock(), order, cut.second, [&](OpBuilder &b, IRMapping &mapping) -> Value {
       SmallVector<Value> point;
@@ -287,8 +283,7 @@ private:
   }
 
   /// A body over `order`, dims of the reduction, with the product of `factors` and of what `more` reads, if it is something.
-  void fillBody(Block &block, ArrayRef<unsigned> order, ArrayRef<Value> factors,
-                llvm::function_ref<Value(OpBuilder &, IRMapping &)> more) {
+  void fillBody(Block &block, ArrayRef<unsigned> order, ArrayRef<Value> factors, llvm::function_ref<Value(OpBuilder &, IRMapping &)> more) {
     Location loc = reduce_.getLoc();
     OpBuilder b(kernel_.getContext());
     IRMapping mapping;
