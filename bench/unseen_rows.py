@@ -9,6 +9,7 @@ from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
 from unseen_suites import suites
+from unseen_windows import windows
 
 
 def conv(rank, **options):
@@ -374,5 +375,5 @@ def blocks():
     mine("cross_attention", "B=16 S=500 T=77 E=640/64", cross_attention)
 
 
-for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows):
     family()

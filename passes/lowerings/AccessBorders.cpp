@@ -89,7 +89,7 @@ Value AccessLowering::applyBounds(te::BoundsMode mode, SmallVectorImpl<Value> &s
       s = moveInside(mode, d, s, kept);
       continue;
     }
-    inside = conjunction(inside, insideRow(d, s, 1, kept));
+    inside = insideRow(d, s, 1, kept, inside);
   }
   return inside;
 }
@@ -102,15 +102,14 @@ Value AccessLowering::insideUnlessNear(te::BoundsMode mode, ArrayRef<Value> subs
   for (auto [d, s] : llvm::enumerate(subscripts)) {
     KeptEnds kept = keptEnds(d);
     isNear &= (kept.low && kept.high) || staysNear(mode, d);
-    inside = conjunction(inside, insideRow(d, s, 1, kept));
+    inside = insideRow(d, s, 1, kept, inside);
   }
   return isNear ? Value() : inside;
 }
 
-Value AccessLowering::insideRow(unsigned d, Value s, int64_t points, KeptEnds kept) {
-  Value inside;
+Value AccessLowering::insideRow(unsigned d, Value s, int64_t points, KeptEnds kept, Value inside) {
   if (!kept.low)
-    inside = arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_));
+    inside = conjunction(inside, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::sge, s, c_.index(0, loc_)));
   if (!kept.high)
     inside = conjunction(
         inside, arith::CmpIOp::create(c_.b, loc_, arith::CmpIPredicate::slt, s, c_.expand(shape_.getResult(d) - (points - 1), {}, loc_)));

@@ -77,8 +77,8 @@ private:
   mlir::Value insideAlong(int64_t d, mlir::Value at, int64_t points);
   /// Which ends of dim `d` are never left, wherever the point is that is asked for.
   KeptEnds keptEnds(unsigned d) const;
-  /// Whether `points` subscripts from `s` on are inside dim `d`; null: they are, by the ends in `kept`.
-  mlir::Value insideRow(unsigned d, mlir::Value s, int64_t points, KeptEnds kept);
+  /// Whether `points` subscripts from `s` on are inside dim `d`, too, by the ends that are not `kept`; null: nothing is asked.
+  mlir::Value insideRow(unsigned d, mlir::Value s, int64_t points, KeptEnds kept, mlir::Value inside = {});
   /// Subscript `s` of dim `d` by the bounds form; `kept`: the ends that it does not leave.
   mlir::Value moveInside(te::BoundsMode mode, unsigned d, mlir::Value s, KeptEnds kept);
   /// The same by a remainder, wherever it is.

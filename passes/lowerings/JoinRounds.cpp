@@ -124,7 +124,8 @@ private:
     if (starts.empty())
       both.getBody()->getTerminator()->erase();
     both.getInductionVar().setLoc(first.getInductionVar().getLoc());
-    for (auto [is, was] : llvm::zip(both.getRegionIterArgs(), llvm::concat<BlockArgument>(first.getRegionIterArgs(), second.getRegionIterArgs())))
+    for (auto [is, was] :
+         llvm::zip(both.getRegionIterArgs(), llvm::concat<BlockArgument>(first.getRegionIterArgs(), second.getRegionIterArgs())))
       is.setLoc(was.getLoc());
     b.setInsertionPointToEnd(both.getBody());
     SmallVector<Value> carried;

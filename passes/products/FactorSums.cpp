@@ -8,6 +8,8 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/products/NestedSums.h"
+#include "passes/products/SeparateWindows.h"
+#include "passes/products/StepCosts.h"
 #include "passes/products/SumBody.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,13 +25,9 @@ using namespace te;
 namespace {
 
 // The same for all targets: with a policy the order decides what is rounded, which is part of the program.
-constexpr unsigned kMostFactors = 8;   // all of whose subsets are tried
-constexpr int64_t kUnknown = 1024;     // what a size counts as of which nothing is known
-constexpr double kElement = 16;        // an element of a partial sum, written and read, in multiply-adds
-constexpr double kStatement = 1 << 22; // another launch, in multiply-adds
-constexpr double kUnit = 16;           // how much faster a matrix unit multiplies than CUDA cores
-constexpr double kWorthwhile = 2;      // how much less the steps must be
-constexpr double kPointByPoint = 4;    // a multiply-add whose operands are loaded for it, where a product's tile has them for many
+constexpr unsigned kMostFactors = 8; // all of whose subsets are tried
+constexpr double kUnit = 16;         // how much faster a matrix unit multiplies than CUDA cores
+constexpr double kPointByPoint = 4;  // a multiply-add whose operands are loaded for it, where a product's tile has them for many
 
 /// How the product of a set of factors is made, the indices summed that no other factor has.
 struct Step {
@@ -394,6 +392,11 @@ struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (reduce.getKind() == Combiner::Sum)
         Factoring(kernel, reduce, max, !policy->empty()).run(reduce);
+    if (!policy->empty())
+      return;
+    for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+      while (reduce)
+        reduce = separateWindow(kernel, reduce, {{}, max});
   }
 };
 

@@ -64,6 +64,14 @@ def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
     Where the terms are the inner results times scales (of blocks of k and of columns), and the matrix
     unit takes the operands, it is one product whose partial sums are scaled as they are added.
 
+    A window of several dims is taken a dim at a time, where what it multiplies along one of them depends
+    on no other one, if that costs at most half, by the same measure:
+
+        y[h, w] = sum_rs a[r] b[s] x[h + r, w + s]
+        t[h, p] = sum_r a[r] x[h + r, p],   y[h, w] = sum_s b[s] t[h, w + s]
+
+    So are largest and smallest elements of windows.
+
     *Runs after `te-simplify` and CSE, before `te-group-factors`, because* the factors are in one body
     then, and each step is a product whose two operands have to be found. In a kernel with a precision
     policy it runs before `te-precision-cast`, without facts of sizes: which operands are rounded is part
