@@ -178,7 +178,8 @@ def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
     The same holds for a side of up to 16 points if the target has no matrix unit for the operands, of up
     to 8 if its tensor copies feed none, and of up to 4 if the rows are not multiples of 16 bytes. A tile
     of such a sum has all points of the thin side, and multiplies each element that it loads of the other
-    operand by all of them.
+    operand by all of them. Where no unit takes the operands and the streamed one is read through windows,
+    an element meets all points once for each tap, and so many count.
 
     *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and
     the passes from the second on ask what a contraction is.
@@ -269,7 +270,7 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
       operands whose rows begin inside 16 bytes are copied for them, too.
     - It gathers: rows that data chooses one by one (`x[rows[p], k]`) become neighbours.
     - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
-      takes. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
+      takes; f32 for CUDA cores, too, with rows along the product's. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that
       all accesses walk backwards is turned round instead.
 
     An operand of several products is copied once. Results need no copy: see `tile-stage-stores`.
