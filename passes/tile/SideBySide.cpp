@@ -101,6 +101,8 @@ bool SideBySide::isVector(ArrayRef<Digit> own, ArrayRef<Digit> others) {
 
 std::optional<tile::Digits> SideBySide::findStarts(int64_t count) {
   constexpr int64_t kTiles = 64; // of a period
+  if (map_.getNumResults() == 0)
+    return std::nullopt; // one number
   tile::Digits starts;
   for (auto [d, extent] : llvm::enumerate(tile_)) {
     auto repeats = [&](int64_t by) {
