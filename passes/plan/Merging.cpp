@@ -442,6 +442,9 @@ private:
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
   /// second-level cache. `map`: of b's indices to those of a.
   double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
+    auto isOfOwn = [&](int64_t i) { return llvm::is_contained(a.grid, map[i]); };
+    if (llvm::all_of(b.grid, isOfOwn)) // each result is one point's: nothing is made twice
+      return 0;
     SmallVector<int64_t> inner;
     for (int64_t i = 0; i < int64_t(a.indices.size()); ++i)
       if (!llvm::is_contained(a.grid, i))
