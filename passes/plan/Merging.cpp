@@ -442,9 +442,6 @@ private:
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
   /// second-level cache. `map`: of b's indices to those of a.
   double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
-    auto isOfOwn = [&](int64_t i) { return llvm::is_contained(a.grid, map[i]); };
-    if (llvm::all_of(b.grid, isOfOwn)) // each result is one point's: nothing is made twice
-      return 0;
     SmallVector<int64_t> inner;
     for (int64_t i = 0; i < int64_t(a.indices.size()); ++i)
       if (!llvm::is_contained(a.grid, i))
@@ -468,6 +465,9 @@ private:
   /// many as a row is long.
   double resultsOfBlock(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
     double results = 1, left = double(costs_.blockPoints);
+    SmallVector<int64_t> others = llvm::filter_to_vector(b.grid, [&](int64_t i) { return !llvm::is_contained(a.grid, map[i]); });
+    if (reads_.pointsOf(b, others) <= left) // a tile has all points of a result
+      return 1;
     for (int64_t i : llvm::reverse(b.grid)) {
       double tile = std::min(left, reads_.pointsOf(b, {i}));
       if (llvm::is_contained(a.grid, map[i]))
