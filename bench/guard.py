@@ -4,7 +4,7 @@
 
     python3 bench/guard.py OLD NEW [--rounds 5] [--repeats 15] [--part 1/2] [--rows FILE] [WORD ..]
 
-OLD and NEW are bundles, or folders with lib/libkernelc.so.1. Each is loaded by a process of its own, which binds a row's
+OLD and NEW are bundles, or folders with lib/libkernelc.so.1 (and python, if theirs differs). Each is loaded by a process of its own, which binds a row's
 kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
 stand in guard.txt (60 of them take about five minutes), or in another file, guard_more.txt say, where these may stand, too: those
@@ -25,6 +25,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
+if "KERNELC_GUARD_PYTHON" in os.environ:  # a build's own package, which asks its library for what that has
+    sys.path.insert(0, os.environ["KERNELC_GUARD_PYTHON"])
+    import kernelc  # noqa: F401
 
 from workloads import WORKLOADS, Workload  # noqa: E402
 
@@ -137,6 +140,8 @@ class Build:
         if not os.path.exists(library):
             sys.exit(f"{library}: there is no such file")
         environment = {**os.environ, "KERNELC_LIBRARY": library, "KERNELC_CACHE_DIR": cache}
+        if os.path.isdir(os.path.join(folder, "python")):
+            environment["KERNELC_GUARD_PYTHON"] = os.path.join(folder, "python")
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environment)
         self.version = self.answer()
