@@ -4,8 +4,8 @@
 
     python3 bench/guard.py OLD NEW [--rounds 5] [--repeats 15] [--part 1/2] [--rows FILE] [WORD ..]
 
-OLD and NEW are bundles, or folders with lib/libkernelc.so.1 (and python, if theirs differs). Each is loaded by a process of its own, which binds a row's
-kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
+OLD and NEW are bundles, or folders with lib/libkernelc.so.1 (and python, where that differs). Each is loaded by a process of its own,
+which binds a row's kernel once; this one has them time it in turns, round by round, the L2 cache flushed before each run. A row is the median
 over rounds of old / new: above 1 the new one is faster; the spread is the largest over the smallest ratio of a round. Rows
 stand in guard.txt (60 of them take about five minutes), or in another file, guard_more.txt say, where these may stand, too: those
 of draw_memory.py; `sequence SEED N`, of sequences.py; `unseen KERNEL N=4096 ..`, of unseen.py; `FILE.kc KERNEL N=4096 ..`, of
