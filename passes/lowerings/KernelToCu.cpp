@@ -167,6 +167,9 @@ void FunctionLowering::prefetchTensorMaps() {
       cu::PrefetchTensorMapOp::create(b_, loc, arg);
 }
 
+/// Groups of rows of tiles, up to so many, are as high as each other.
+static constexpr int64_t kFewGroups = 8;
+
 /// A tile's number as one tile number per grid index, the last one fastest; with a
 /// raster, the last two that have several in groups of at most `raster` rows so that
 /// neighbours share operands in L2. Groups differ by a row where they can: a group of a row or two has no neighbours to share columns with.
@@ -208,18 +211,19 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
     } else {
       auto exact = dyn_cast<AffineConstantExpr>(func_.getNumPrograms(dims[n - 2]));
       bool isFull = te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster == 0;
+      // One low group of very many is not worth two divisions a tile.
+      bool isEven = !isFull && (exact || most < 0 || most <= kFewGroups * raster);
       auto up = [&](Value x, Value y, Location l) { // of positive numbers
         Value less = arith::SubIOp::create(b_, loc, y, c_.index(1, loc));
         return div(arith::AddIOp::create(b_, loc, x, less), y, l);
       };
-      auto evenly = [&](int64_t count) { return llvm::divideCeil(count, llvm::divideCeil(count, raster)); };
-      Value rows = isFull  ? c_.index(raster, loc)
-                   : exact ? c_.index(evenly(exact.getValue()), loc)
-                           : up(counts[n - 2], up(counts[n - 2], c_.index(raster, loc), as("groups")), as("most_rows"));
+      int64_t known = isEven && exact ? llvm::divideCeil(exact.getValue(), llvm::divideCeil(exact.getValue(), raster)) : raster;
+      Value rows = isEven && !exact ? up(counts[n - 2], up(counts[n - 2], c_.index(raster, loc), as("groups")), as("most_rows"))
+                                    : c_.index(known, loc);
       Value perGroup = arith::MulIOp::create(b_, as("group_tiles"), rows, counts[n - 1]);
       Value group = div(inPlane, perGroup, as("group")), within = rem(inPlane, perGroup, as("in_group"));
       Value first = arith::MulIOp::create(b_, as("group_row"), group, rows), height = rows;
-      if (!isFull && !(exact && exact.getValue() % evenly(exact.getValue()) == 0)) // the last group has fewer
+      if (!isFull && !(exact && exact.getValue() % known == 0)) // the last group has fewer
         height = arith::MinSIOp::create(b_, as("group_rows"), arith::SubIOp::create(b_, loc, counts[n - 2], first), rows);
       ids[dims[n - 2]] = arith::AddIOp::create(b_, row, first, rem(within, height, loc));
       ids[dims[n - 1]] = div(within, height, column);
