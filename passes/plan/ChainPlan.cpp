@@ -282,8 +282,6 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       auto last = llvm::find_if(llvm::reverse(chain.rows()), hasSeveral);
       fitted.clusterIndex = second[last != chain.rows().rend() ? *last : chain.rows().front()];
       balance(fitted, walked);
-      // What masks by data takes has the registers (docs/lab/2026-11-27-chains-10.md).
-      fitted.held &= !isMaskedByData(fitted, ops_, fitted.clusterIndex, walked);
       // One loop without a mask behind the first round (docs/lab/2026-11-26-attention-4.md).
       fitted.backward = isCascade && fitted.descending;
       l = fitted;
