@@ -25,8 +25,11 @@ public:
     func.walk([&](tile::StoreOp store) { written_.insert(store.getBase()); });
   }
 
+  /// Not beside products: what their operands and their results' rows both need is loaded for each, in a layout of its own.
   bool hasSeveral() {
     bool any = false;
+    if (func_.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return false;
     func_.walk([&](Block *block) { any |= llvm::count_if(*block, llvm::IsaPred<scf::ForOp>) > 1; });
     return any;
   }

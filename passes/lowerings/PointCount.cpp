@@ -2,6 +2,8 @@
 #include "passes/lowerings/PointCount.h"
 
 #include "ir/te/Marks.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/TileCondition.h"
 
@@ -27,6 +29,8 @@ public:
     ends_.push_back(body_.scalarTile(end, loc_));
     if (c_.ragged[i] || c_.mayBeBeyond[i])
       ends_.push_back(body_.indexExpr(extent_, loc_));
+    if (c_.ragged[i] && !beginsInside(c_.offsets[i])) // as tiles of rows that begin inside of a vector do not
+      begins_.push_back(number(0, b_.getIndexType()));
   }
 
   /// Takes in constraint `e` >= 0 on dim `d`; false where it is no bound of it.
@@ -96,6 +100,13 @@ public:
   }
 
 private:
+  /// Whether the first tile of the loop that counts in `offset` begins at a point, for certain.
+  static bool beginsInside(Value offset) {
+    auto arg = dyn_cast<BlockArgument>(offset);
+    auto loop = arg ? dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp()) : scf::ForOp();
+    std::optional<int64_t> first = loop ? getConstantIntValue(loop.getLowerBound()) : std::nullopt;
+    return first && *first >= 0;
+  }
   static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
   static bool isIndex(Value v) { return typeOf(v).getElementType().isIndex(); }
   Value number(int64_t v, Type element) {
