@@ -34,6 +34,13 @@ std::string SizeClasses::stepOf(const Question &asked) {
   return key;
 }
 
+VariantOptions SizeClasses::boundOf(VariantOptions any) {
+  for (auto &[name, fact] : any.facts)
+    if (fact.max < 0 && fact.like > 0)
+      fact.max = factOf(fact.like).max;
+  return any;
+}
+
 std::string SizeClasses::find(const Question &asked) const {
   auto served = served_.find(stepOf(asked));
   return served == served_.end() ? "" : served->second.key;
@@ -79,14 +86,15 @@ std::optional<SizeClasses::Member> SizeClasses::settle(const Question &asked, Ro
   }
   if (!best && room == Room::None)
     return std::nullopt;
-  const std::optional<double> any = timeOf(asked.any, asked), bound = timeOf(asked.bound, asked);
+  const VariantOptions bounded = boundOf(asked.any);
+  const std::optional<double> any = timeOf(asked.any, asked), bound = timeOf(bounded, asked);
   const bool isBound = any && bound && *any > kMostForAny * *bound;
   const std::optional<double> own = isBound ? bound : any; // nothing where data decides how much there is to do
   Served &served = served_[stepOf(asked)];
   const bool loses = best && own && least && *least > kMostLoss * *own && room == Room::More;
   if (!best || (loses && stays)) {
     std::string key = members.empty() ? asked.key : absl::StrCat(asked.key, " #", members.size() + 1);
-    members.push_back({std::move(key), isBound && stays ? asked.bound : asked.any});
+    members.push_back({std::move(key), isBound && stays ? bounded : asked.any});
     best = &members.back();
     served.isWaiting = isBound && !stays && *any > kMostLoss * *bound;
   } else {

@@ -27,9 +27,8 @@ public:
   };
   /// What a call asks of a class.
   struct Question {
-    std::string key;      ///< of the class
-    VariantOptions any;   ///< a variant for any sizes of it, with the plan of this call's
-    VariantOptions bound; ///< one for no more than the step that its sizes are of
+    std::string key;    ///< of the class
+    VariantOptions any; ///< a variant for any sizes of it, with the plan of this call's
   };
   /// May a new variant be made: not; only where none fits; or also in place of one that is much slower.
   enum class Room { None, First, More };
@@ -52,6 +51,8 @@ private:
   };
   /// Of sizes between which plans hardly differ, by the class and the quarter of the way from one power of two to the next.
   static std::string stepOf(const Question &asked);
+  /// A variant for no more than the step that the call's sizes are of.
+  static VariantOptions boundOf(VariantOptions any);
   std::optional<double> timeOf(const VariantOptions &made, const Question &asked) const;
 
   Program &program_;

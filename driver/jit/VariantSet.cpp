@@ -135,10 +135,7 @@ VariantSet::Choice VariantSet::widen(Choice own) const {
   if (key == own.key)
     return own;
   own.options.name = "ranged";
-  own.question = {std::move(key), own.options, own.options};
-  for (auto &[name, fact] : own.question->bound.facts)
-    if (fact.max < 0 && fact.like > 0)
-      fact.max = factOf(fact.like).max;
+  own.question = {std::move(key), own.options};
   own.key = classes_.find(*own.question);
   return own;
 }

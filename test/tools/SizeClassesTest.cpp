@@ -29,9 +29,7 @@ protected:
     o.target = "sm_90a";
     o.facts = {{"M", classOf(m, 1)}, {"N", factOf(1024)}, {"K", factOf(8192)}};
     o.params.assign(3, ParamGuard{LayoutClass::Dense, 16});
-    SizeClasses::Question q{"rows", o, o};
-    q.bound.facts["M"].max = factOf(m).max;
-    return q;
+    return {"rows", o};
   }
   std::string settle(int64_t m, Room room, bool stays) {
     std::optional<SizeClasses::Member> member = classes_->settle(rows(m), room, stays);
