@@ -14,6 +14,7 @@ struct PointwiseCosts {
   int64_t fewBytes = 64;        ///< what has fewer than one byte in so many of the rest is a statistic of each row, and no transposition
   int64_t largestMade = 4096;   ///< points that a block makes at once of few values before its own; a longer sum is walked
   int64_t windowStep = 4;       ///< elements from one window to the next: whole sectors are used, if not by one access
+  int64_t windowResults = 8;    ///< of a thread, whose windows overlap: what they share is read once
   int64_t windowTerms = 256;    ///< of a sum that one thread has
   int64_t windowThreads = 1024; ///< of a multiprocessor that such sums keep busy; fewer of them are shared by warps
   int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few

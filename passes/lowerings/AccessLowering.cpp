@@ -70,6 +70,40 @@ tile::Digits AccessLowering::cutIntoBatches(int64_t most) {
   return {layout_.reg.back()};
 }
 
+std::optional<AccessLowering::MeetingDigits> AccessLowering::findMeeting() const {
+  auto isFree = [&](int64_t d) { return d >= 0 && (!llvm::is_contained(mask_, d) || llvm::is_contained(c_.func.getGridDims(), d)); };
+  auto matches = [&](const Digit &one, const Digit &other) -> std::optional<MeetingDigits> {
+    if (!isFree(one.dim) || !isFree(other.dim) || one.dim == other.dim)
+      return std::nullopt;
+    MeetingDigits found{one, other, 0};
+    for (auto [r, e] : llvm::enumerate(map_.getResults())) {
+      if (!e.isFunctionOfDim(one.dim) && !e.isFunctionOfDim(other.dim))
+        continue;
+      int64_t own = te::linearCoefficient(e, one.dim).value_or(0) * one.stride;
+      int64_t term = te::linearCoefficient(e, other.dim).value_or(0) * other.stride;
+      if (own <= 0 || term <= 0 || term % own || (found.by && found.by != term / own))
+        return std::nullopt;
+      found.by = term / own;
+      found.subscripts.push_back(r);
+    }
+    return found.by && found.points() < one.size * other.size ? std::optional(found) : std::nullopt;
+  };
+  std::optional<MeetingDigits> best;
+  for (const Digit &one : layout_.reg)
+    for (const Digit &other : layout_.reg)
+      if (auto found = matches(one, other))
+        if (!best || found->points() * best->one.size * best->other.size < best->points() * one.size * other.size)
+          best = found;
+  return best;
+}
+
+Digit AccessLowering::joinDigits(const MeetingDigits &meeting) {
+  Digit joined{meeting.one.dim, meeting.one.stride, meeting.points()};
+  llvm::erase_if(layout_.reg, [&](const Digit &d) { return d == meeting.one || d == meeting.other; });
+  layout_.reg.insert(layout_.reg.begin(), joined);
+  return joined;
+}
+
 void AccessLowering::forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {
   OpenDigits open;
   ArrayRef<Digit> digits = layout_.reg;

@@ -36,6 +36,17 @@ public:
   /// The subscripts of such a vector: sums of what the tile's place, the thread's and the registers' come to, of which loops change the
   /// first and instructions hold the last.
   llvm::SmallVector<mlir::Value> subscriptsByParts(const OpenDigits &open);
+  /// Digits of the registers of which only a sum says what is read, one + `by` · other: windows that meet, `x[h + r, w]`. A mask asks for
+  /// indices of the grid alone, whose points beyond the extent nobody stores.
+  struct MeetingDigits {
+    tile::Digit one, other;
+    int64_t by;
+    llvm::SmallVector<int64_t> subscripts; ///< that move with them
+    int64_t points() const { return one.size + by * (other.size - 1); }
+  };
+  std::optional<MeetingDigits> findMeeting() const;
+  /// One digit of as many points in the place of both, the first of the registers.
+  tile::Digit joinDigits(const MeetingDigits &meeting);
   /// Runs `body(registerIndex, digits)` for every vector of the layout.
   void forEachVector(llvm::function_ref<void(mlir::Value, OpenDigits &)> body);
 

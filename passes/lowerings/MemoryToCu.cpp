@@ -37,7 +37,7 @@ public:
 
   RegTile run() {
     RegTile result{access_.layout(), array_};
-    if (loadSideBySide())
+    if (loadSideBySide() || loadMeeting())
       return result;
     access_.forEachVector([&](Value r, OpenDigits &open) { loadVector(r, open); });
     return result;
@@ -74,6 +74,45 @@ private:
     });
     return true;
   }
+  /// Loads what registers have in common once, `x[h + r, w]` of 8 rows and 5 taps as 12 rows, and then takes it apart; false where they
+  /// have nothing in common.
+  bool loadMeeting() {
+    if (access_.vector() > 1 || !op_.getIndexTiles().empty())
+      return false;
+    std::optional<AccessLowering::MeetingDigits> meeting = access_.findMeeting();
+    if (!meeting)
+      return false;
+    LoadLowering window(c_, op_, *meeting);
+    window.access_.forEachVector([&](Value r, OpenDigits &open) { window.loadVector(r, open); });
+    Layout others{access_.layout().reg, {}, {}};
+    llvm::erase_if(others.reg, [&](const Digit &d) { return d == meeting->one || d == meeting->other; });
+    OpenDigits open;
+    c_.overDigits(access_.layout().reg, loc_, open, [&] {
+      Value at = c_.add(open.valueOf(meeting->one), c_.mul(open.valueOf(meeting->other), meeting->by, loc_), loc_);
+      at = c_.add(at, c_.mul(c_.registerIndex(others, open, loc_), meeting->points(), loc_), loc_);
+      store(memref::LoadOp::create(c_.b, loc_, window.array_, at), c_.registerIndex(access_.layout(), open, loc_));
+    });
+    return true;
+  }
+  /// Of what registers of `op` have in common. Its points go on behind the tile, where the tensor says how far.
+  LoadLowering(ThreadCode &c, tile::LoadOp op, const AccessLowering::MeetingDigits &meeting)
+      : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())),
+        access_(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), without(op.getMask(), meeting), loc_),
+        element_(cast<MemRefType>(op.getBase().getType()).getElementType()) {
+    access_.clamp(without(op.getClamp(), meeting));
+    access_.scalarOnly();
+    access_.joinDigits(meeting);
+    bool inside = op.getBounds() == te::BoundsMode::InBounds || op.getBounds() == te::BoundsMode::Assume;
+    if (inside &&
+        (without(op.getMask(), meeting).size() < op.getMask().size() || without(op.getClamp(), meeting).size() < op.getClamp().size()))
+      ends_ = meeting.subscripts;
+    StringRef name = cu::findName(access_.base().getLoc());
+    array_ = c.allocate(access_.layout().numRegisters(), element_,
+                        NameLoc::get(c.b.getStringAttr(name.empty() ? "window" : (name + "_window").str()), loc_));
+  }
+  static SmallVector<int64_t> without(ArrayRef<int64_t> dims, const AccessLowering::MeetingDigits &meeting) {
+    return llvm::to_vector(llvm::make_filter_range(dims, [&](int64_t d) { return d != meeting.one.dim && d != meeting.other.dim; }));
+  }
   Value zero() { return arith::ConstantOp::create(c_.b, loc_, cast<TypedAttr>(c_.b.getZeroAttr(element_))); }
   void store(Value v, Value at) { memref::StoreOp::create(c_.b, loc_, v, array_, at); }
   /// `value()` for all of the `count` elements of the vector at register `r`.
@@ -86,6 +125,8 @@ private:
   void loadVector(Value r, OpenDigits &open) {
     SmallVector<Value> coords = access_.coordinates(open);
     Value inside = access_.inside(coords);
+    if (!ends_.empty())
+      inside = access_.conjunction(inside, access_.before(ends_, access_.subscripts(coords)));
     for (Value t : op_.getIndexTiles())
       coords.push_back(c_.element(t, open, loc_));
     auto loadElement = [&](Value e, ArrayRef<Value> at) {
@@ -151,7 +192,8 @@ private:
   Location loc_;
   AccessLowering access_;
   Type element_;
-  Value array_; ///< of a thread's elements
+  Value array_;               ///< of a thread's elements
+  SmallVector<int64_t> ends_; ///< subscripts that are asked whether they lie before the tensor's end, no mask says it
 };
 
 } // namespace

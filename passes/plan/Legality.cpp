@@ -30,19 +30,28 @@ bool isSideOfCores(const LaunchPlan &l, Ops ops, int64_t index) {
         return true;
   return false;
 }
+/// Whether each thread has results of its own, and a round all terms along `index`: the taps of a window.
+bool isTaps(const LaunchPlan &l, int64_t index) {
+  Count results = 1;
+  for (int64_t i : l.grid)
+    results *= l.tiles[i];
+  return l.unit == Unit::Simt && !llvm::is_contained(l.grid, index) && l.tiles[index] <= kMostTaps && results >= Count(32 * l.warps);
+}
 bool isTile(const LaunchPlan &l, Ops ops, size_t index) {
-  return isColumns(l.unit, l.tiles[index]) || (tile::isCoresSide(l.tiles[index]) && isSideOfCores(l, ops, int64_t(index)));
+  return isColumns(l.unit, l.tiles[index]) || (tile::isCoresSide(l.tiles[index]) && isSideOfCores(l, ops, int64_t(index))) ||
+         isTaps(l, int64_t(index));
 }
 
 /// Numbers stay when a rule goes: 1 was that units have names, which reading a record asks now.
 const PlanRule kRules[] = {
-    {{2, "tiles", "A tile size is a power of two, of the unit wgmma a multiple of 8, or 24, 48 or 96 of rows or columns on CUDA cores."},
+    {{2, "tiles", "A tile size is a power of two, of the unit wgmma a multiple of 8, or 24, 48 or 96 of rows or columns on CUDA cores, "
+     "or up to 15 of terms that one thread sums there."},
      [](KernelOp, const LaunchPlan &l, Ops ops) -> std::string {
        for (size_t index = 0; index < l.tiles.size(); ++index)
          if (!isTile(l, ops, index))
            return llvm::formatv(
                "tile size {0} is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be, nor 24, 48 or "
-               "96, as one index of rows or columns on CUDA cores may be)",
+               "96, as one index of rows or columns on CUDA cores may be, nor up to 15, as terms may be that one thread sums there)",
                l.tiles[index]);
        return "";
      }},

@@ -4,6 +4,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/index/LinearRead.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Merging.h"
 #include "passes/plan/RowForm.h"
@@ -173,6 +174,34 @@ static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) 
   return meet;
 }
 
+/// The summed index along which windows of neighbours overlap, of neighbours along another index of the grid than `contiguous`:
+/// r of `x[h + r, w + s]`. A thread with neighbours along h reads what they share once (tile-layouts).
+static std::optional<int64_t> findOverlap(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t contiguous,
+                                          llvm::function_ref<int64_t(int64_t)> extentMax) {
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    std::optional<int64_t> found;
+    ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) {
+      LinearRead linear = lineariseSubscripts(op, read);
+      for (auto [r, coefficients] : llvm::enumerate(linear.coefficients)) {
+        int64_t own = 0, term = -1;
+        for (auto [d, by] : llvm::enumerate(coefficients)) {
+          if (by == 0 || linear.others[r])
+            continue;
+          if (!llvm::is_contained(l.grid, dims[d]))
+            term = d;
+          else if (dims[d] != contiguous)
+            own = by;
+        }
+        if (own && term >= 0 && std::abs(own) < std::abs(coefficients[term]) * extentMax(dims[term]))
+          found = dims[term];
+      }
+    });
+    if (found)
+      return found;
+  }
+  return std::nullopt;
+}
+
 bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
   if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back(), costs_.pointwise.windowStep))
     return false;
@@ -191,7 +220,10 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   if ((terms < costs_.pointwise.shortWindow ? results : results / vector) < costs_.pointwise.windowThreads * target_.smCount)
     return false; // a longer sum can be shared by warps
   l.warps = 8;
-  int64_t left = l.warps * 32 * vector;
+  std::optional<int64_t> taps = findOverlap(l, ops_, contiguous, [&](int64_t index) { return extentMax(l, index); });
+  if (taps && extentMax(l, *taps) > kMostTaps)
+    taps = std::nullopt;
+  int64_t left = l.warps * 32 * (taps ? std::max(vector, costs_.pointwise.windowResults) : vector);
   bool meet = haveWindowsThatMeet(l, ops_);
   auto tileOf = [&](int64_t index, int64_t least) { // (sums of parts are read once, wherever tiles end)
     int64_t tile = clampTile(l, index, left);
@@ -204,6 +236,10 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
       l.tiles[index] = tileOf(index, 16); // (shorter ones read more of what windows share)
       left /= l.tiles[index];
     }
+  if (taps) { // all of a thread's rows at a time, of one place in each
+    l.tiles[*taps] = extentMax(l, *taps);
+    return true;
+  }
   int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
   for (int64_t index : llvm::reverse(inner)) {
     // Rounds of which the last has little to do are shorter: of 5 terms two and not four at a time.

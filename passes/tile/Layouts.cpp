@@ -76,11 +76,11 @@ private:
       return success();
     if (FailureOr<bool> given = takeGiven(c); failed(given) || *given)
       return failure(failed(given));
-    for (int64_t extent : c.shape)
-      if (!products_.isRows(extent))
+    DimWeights of = weigh(c);
+    for (auto [d, extent] : llvm::enumerate(c.shape))
+      if (!products_.isRows(extent) && !isOfThread(c, d, of.reduced))
         return emitError(c.values.front().getLoc())
                << "a tile of " << extent << " elements along an index that is no product's has no layout: it needs powers of two";
-    DimWeights of = weigh(c);
     auto best = llvm::max_element(of.bytes);
     c.contiguous = best != of.bytes.end() && *best > 0 ? best - of.bytes.begin() : -1;
     int64_t width = c.contiguous >= 0 ? std::min(of.vector[c.contiguous], of.most[c.contiguous]) : 1;
@@ -94,7 +94,7 @@ private:
       c.hasPlaces = true;
       return success();
     }
-    c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? -1 : findWindowDim(c));
+    c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? findMeetingDim(c, of.reduced) : findWindowDim(c));
     return success();
   }
 
@@ -184,6 +184,43 @@ private:
     return found;
   }
 
+  /// Where every thread has results of its own: the dim of results, not the contiguous one, along which windows of terms overlap, `x[h + r,
+  /// ..]`. A thread with neighbours along it reads what they share once. -1 where there is none.
+  int64_t findMeetingDim(const LayoutComponent &c, ArrayRef<int64_t> reduced) {
+    SmallVector<int64_t> kept(c.shape);
+    for (int64_t d : reduced)
+      kept[d] = 1;
+    if (llvm::is_contained(reduced, c.contiguous) || ownOf(kept) == 1)
+      return -1;
+    for (Value v : c.values) {
+      auto load = v.getDefiningOp<LoadOp>();
+      if (!load)
+        continue;
+      for (AffineExpr subscript : load.getMap().getResults())
+        for (auto [d, extent] : llvm::enumerate(kept)) {
+          std::optional<int64_t> step = int64_t(d) == c.contiguous || extent == 1 ? std::nullopt : stepOf(subscript, d);
+          if (step && llvm::any_of(reduced, [&](int64_t k) {
+                std::optional<int64_t> term = stepOf(subscript, k);
+                return term && std::abs(*step) < std::abs(*term) * c.shape[k];
+              }))
+            return int64_t(d);
+        }
+    }
+    return -1;
+  }
+  /// What a point of `d` moves `subscript` by; nothing where it does not, or not evenly.
+  static std::optional<int64_t> stepOf(AffineExpr subscript, unsigned d) {
+    std::optional<int64_t> step = subscript.isFunctionOfDim(d) ? te::linearCoefficient(subscript, d) : std::nullopt;
+    return step == 0 ? std::nullopt : step;
+  }
+
+  /// Whether a thread has all terms along `d` of the results that it has.
+  bool isOfThread(const LayoutComponent &c, int64_t d, ArrayRef<int64_t> reduced) {
+    SmallVector<int64_t> kept(c.shape);
+    for (int64_t r : reduced)
+      kept[r] = 1;
+    return llvm::is_contained(reduced, d) && llvm::product_of(kept) >= 32 * int64_t(func_.getWarps());
+  }
   /// How many elements of a tile a thread has.
   int64_t ownOf(ArrayRef<int64_t> shape) { return std::max<int64_t>(1, llvm::product_of(shape) / (32 * int64_t(func_.getWarps()))); }
 
@@ -241,8 +278,10 @@ private:
     }
     if (near < 0)
       return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
-    int64_t own = std::gcd(shape[near], ownOf(shape));
-    SmallVector<int64_t> runs(shape);
+    SmallVector<int64_t> runs(shape), kept(shape);
+    for (int64_t d : reduced)
+      kept[d] = 1;
+    int64_t own = std::gcd(shape[near], std::max<int64_t>(1, ownOf(kept) / vector));
     runs[near] /= own;
     Layout layout = blockedLayout(runs, order, vector, func_.getWarps(), warpOrder);
     for (Digits *digits : {&layout.reg, &layout.lane, &layout.warp})

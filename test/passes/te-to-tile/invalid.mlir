@@ -14,7 +14,7 @@ te.kernel @no_plan sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
 
 // -----
 
-// expected-error @+1 {{schedule of launch 'y': tile size 48 is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be, nor 24, 48 or 96, as one index of rows or columns on CUDA cores may be)}}
+// expected-error @+1 {{schedule of launch 'y': tile size 48 is not a power of two (nor a multiple of 8, as columns of the unit wgmma may be, nor 24, 48 or 96, as one index of rows or columns on CUDA cores may be, nor up to 15, as terms may be that one thread sums there)}}
 te.kernel @odd_tile sizes [] args ["x"] : ["f32"] [affine_map<() -> (96)>] outs ["y"] : ["f32"] [affine_map<() -> (96)>]
     attributes {plan = {launches = [{dims = [array<i64: 0>], extents = affine_map<() -> (96)>, grid = array<i64: 0>, indices = ["i"],
     name = "y", ops = array<i64: 0>, tiles = array<i64: 48>, unit = "simt", warps = 1 : i64}],
