@@ -50,8 +50,15 @@ Type findWarpgroupType(const Contraction &c) {
   return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
 }
 
+unsigned fastestDim(AffineMap shape) {
+  unsigned last = shape.getNumResults() - 1;
+  while (last > 0 && shape.getResult(last) == getAffineConstantExpr(1, shape.getContext()))
+    --last;
+  return last;
+}
+
 bool runsAlong(ReadOp read, ArrayRef<unsigned> indices) {
-  unsigned rank = read.getMapOrIdentity().getNumResults(), fastest = rank - 1;
+  unsigned rank = read.getMapOrIdentity().getNumResults(), fastest = fastestDim(getTensorShape(read.getTensor()));
   if (AffineMap strides = getParamStrides(getKernel(read), findParam(read.getTensor())))
     fastest = llvm::find(strides.getResults(), getAffineConstantExpr(1, read.getContext())) - strides.getResults().begin();
   if (fastest >= rank)

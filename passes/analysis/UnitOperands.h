@@ -38,6 +38,8 @@ bool hasUnit(const Contraction &c, const Target &target);
 /// f8, whose accumulators have fewer bits, and where the kernel's sums are to be rounded as f32's (accumulatesRounded); 0: any number.
 int64_t mostInAccumulators(KernelOp kernel, mlir::Type unitType, const Target &target);
 
+/// The dim of a dense tensor of this shape that runs along memory: the last that is not known to have one element.
+unsigned fastestDim(mlir::AffineMap shape);
 /// Whether neighbours in memory differ in one of `indices` of the product.
 bool runsAlong(ReadOp read, llvm::ArrayRef<unsigned> indices);
 

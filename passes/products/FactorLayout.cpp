@@ -29,10 +29,8 @@ std::optional<FactorCopy> FactorLayout::forCores(ReduceOp reduce, const Contract
     return std::nullopt;
   AffineMap map = read.getMapOrIdentity();
   auto has = [&](AffineExpr e, unsigned d) { return movesWith(read, e, [&](unsigned index) { return index == d; }); };
-  ArrayRef<AffineExpr> runs = map.getResults(); // the last one says what runs along memory, but for dims of one element
-  while (runs.size() > 1 && isa<AffineConstantExpr>(runs.back()) && getTensorShape(read.getTensor()).getResult(runs.size() - 1) == 1)
-    runs = runs.drop_back();
-  auto isAlong = [&](ArrayRef<unsigned> list) { return llvm::any_of(list, [&](unsigned d) { return has(runs.back(), d); }); };
+  AffineExpr alongMemory = map.getResult(fastestDim(getTensorShape(read.getTensor())));
+  auto isAlong = [&](ArrayRef<unsigned> list) { return llvm::any_of(list, [&](unsigned d) { return has(alongMemory, d); }); };
   ArrayRef<unsigned> outer = factor == c.a ? c.m : c.n;
   // Tensor copies bring a workspace's rows, whichever way they end; asynchronous ones would take them word by word. An index that is cut at
   // its product's tiles is one all the same.
@@ -99,7 +97,7 @@ std::optional<std::optional<FactorCopy>> FactorLayout::along(ReduceOp reduce, co
   LinearRead linear = lineariseSubscripts(reduce, read);
   if (type.getRank() < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
     return std::nullopt;
-  unsigned last = type.getRank() - 1;
+  unsigned last = fastestDim(getTensorShape(read.getTensor()));
   auto asItIs = [&] { return isAligned(read.getTensor()) ? std::nullopt : std::optional<FactorCopy>(FactorCopy{last}); };
   SmallVector<unsigned> at = linear.subscriptsWith(k);
   bool alone = at.size() == 1 && (linear.isAlone(at[0], k) || isBesideGroups(reduce, c.batch, linear, at[0], k));
@@ -135,7 +133,8 @@ bool FactorLayout::isAligned(Value tensor) const {
     return strides.getResults().back() == getAffineConstantExpr(1, strides.getContext()) &&
            llvm::all_of(strides.getResults().drop_back(),
                         [&](AffineExpr s) { return knownDivisor(s * bytes, of_.facts) % kRowBytes == 0; });
-  return knownDivisor(getTensorShape(tensor).getResults().back() * bytes, of_.facts) % kRowBytes == 0;
+  AffineMap shape = getTensorShape(tensor);
+  return knownDivisor(shape.getResult(fastestDim(shape)) * bytes, of_.facts) % kRowBytes == 0;
 }
 
 } // namespace kernelc::te

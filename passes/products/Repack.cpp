@@ -249,11 +249,10 @@ void FactorCopier::apply(const Site &site) {
   const unsigned last = site.how.last;
   ReadOp read = findOperandRead(site.factor);
   Value tensor = read.getTensor();
-  unsigned rank = read.getTensor().getType().getRank();
   Value &copy = copies_[{tensor, last}];
   if (!copy) {
     copy = makeCopy(tensor, last);
-    if (last + 1 == rank)
+    if (last == fastestDim(getTensorShape(tensor)))
       emitRemark(reduce.getLoc()) << "the rows of '" << nameOfOperand(tensor) << "' are not known to be multiples of " << kRowBytes
                                   << " bytes: it is copied into an aligned workspace first";
     else if (layout_.isOnCores(*c_))

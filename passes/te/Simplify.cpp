@@ -227,6 +227,45 @@ struct PlainDivisor : OpRewritePattern<arith::SelectOp> {
   }
 };
 
+/// An index that is summed over one point is no index:
+///   Σ_{c, r < 1} x[c, i + r] · f[c, r]    =>    Σ_c x[c, i] · f[c, 0]
+/// A window of one tap has a subscript that is an index plus another, and its operand would not lie along any.
+struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(te::ReduceOp reduce, PatternRewriter &rewriter) const override {
+    AffineMap extents = reduce.getExtents();
+    const unsigned parallel = reduce.getNumParallel(), dims = reduce.getNumDims();
+    unsigned d = parallel;
+    while (d < dims && extents.getResult(d) != rewriter.getAffineConstantExpr(1))
+      ++d;
+    if (d == dims || dims - parallel == 1) // a reduction reduces something
+      return failure();
+    SmallVector<Attribute> names(reduce.getIndices().getValue());
+    names.erase(names.begin() + d);
+    rewriter.setInsertionPointToStart(&reduce.getBlock());
+    Value first = arith::ConstantIndexOp::create(rewriter, reduce.getLoc(), 0);
+    rewriter.modifyOpInPlace(reduce, [&] {
+      reduce.setIndicesAttr(rewriter.getArrayAttr(names));
+      reduce.setExtents(extents.dropResult(d));
+      if (std::optional<IntegerSet> set = reduce.getCondition())
+        reduce.setCondition(withoutDim(*set, d));
+      rewriter.replaceAllUsesWith(reduce.getBlock().getArgument(d), first);
+      reduce.getBlock().eraseArgument(d);
+    });
+    return success();
+  }
+
+private:
+  /// Where `d` is 0.
+  static IntegerSet withoutDim(IntegerSet set, unsigned d) {
+    SmallVector<AffineExpr> to;
+    for (unsigned other = 0; other < set.getNumDims(); ++other)
+      to.push_back(other == d ? getAffineConstantExpr(0, set.getContext()) : getAffineDimExpr(other - (other > d), set.getContext()));
+    return set.replaceDimsAndSymbols(to, {}, set.getNumDims() - 1, set.getNumSymbols());
+  }
+};
+
 /// A tensor nobody reads or returns.
 struct DropDead : RewritePattern {
   DropDead(MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 1, c) {}
@@ -340,7 +379,7 @@ struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
     llvm::DenseSet<Operation *> kept = findKept(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<InlineRead>(&getContext(), kept);
-    patterns.add<ComposeSubscripts, PlainDivisor, DropDead>(&getContext());
+    patterns.add<ComposeSubscripts, PlainDivisor, DropOnePoint, DropDead>(&getContext());
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };

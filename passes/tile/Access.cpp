@@ -56,12 +56,15 @@ int64_t contiguousDim(tile::FuncOp func, Value base, AffineMap map, ArrayRef<int
   if (AffineMap strides = layoutOfBase(func, base).strides)
     if (strides.getResults().back() != getAffineConstantExpr(1, map.getContext()))
       return -1;
-  AffineExpr last = map.getResults().back();
+  ArrayRef<AffineExpr> subscripts = map.getResults();
+  AffineExpr one = getAffineConstantExpr(1, map.getContext());
+  while (subscripts.size() > 1 && shapeOfBase(func, base).getResult(subscripts.size() - 1) == one && !layoutOfBase(func, base).strides)
+    subscripts = subscripts.drop_back(); // of one element
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] <= 1 || te::linearCoefficient(last, d) != 1)
+    if (shape[d] <= 1 || te::linearCoefficient(subscripts.back(), d) != 1)
       continue;
     // The dim must not appear in slower subscripts too.
-    if (llvm::none_of(map.getResults().drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
+    if (llvm::none_of(subscripts.drop_back(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }))
       return d;
   }
   return -1;

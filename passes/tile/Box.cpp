@@ -45,6 +45,12 @@ private:
   bool takeSubscripts();
   bool areCopied();
   bool isSlotOf(const tile::SlotLayout &slot);
+  /// Whether dim r of a dense tensor has one element, which is read: neighbours lie along another dim.
+  bool isOnePoint(int64_t r) const {
+    MLIRContext *context = read_.map.getContext();
+    return !read_.strides && read_.map.getNumResults() > 1 && read_.shape.getResult(r) == getAffineConstantExpr(1, context) &&
+           read_.map.getResult(r) == getAffineConstantExpr(0, context);
+  }
   bool takeSubscript(int64_t r, AffineExpr stride);
   bool areDigits(int64_t r, SmallVectorImpl<int64_t> &followed);
   bool takePlain(int64_t r, AffineExpr stride, int64_t d);
@@ -133,12 +139,12 @@ bool BoxFinder::areDigits(int64_t r, SmallVectorImpl<int64_t> &followed) {
       return false;
     next *= read_.box[d];
   }
-  return r + 1 < int64_t(read_.map.getNumResults()) && next <= kLongestSide;
+  return !dims_.empty() && next <= kLongestSide;
 }
 
 bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
   AffineExpr e = read_.map.getResult(r), extent = read_.shape.getResult(r);
-  bool last = r + 1 == int64_t(read_.map.getNumResults());
+  bool last = dims_.empty();
   bool startsAnew = d >= 0 && matchRemainder(e);
   int64_t shared = d < 0 ? 1 : shared_[d], step = d < 0 || shared > 1 || startsAnew ? 1 : *te::linearCoefficient(e, d);
   if (step > kLargestStep)
@@ -230,7 +236,7 @@ bool BoxFinder::takeWindows(int64_t r, AffineExpr stride, ArrayRef<int64_t> foll
   // The index whose neighbours are neighbours in memory comes first.
   SmallVector<int64_t> order(followed);
   llvm::stable_sort(order, [&](int64_t x, int64_t y) { return *te::linearCoefficient(e, x) < *te::linearCoefficient(e, y); });
-  if (r + 1 == int64_t(read_.map.getNumResults()) && *te::linearCoefficient(e, order.front()) != 1)
+  if (dims_.empty() && *te::linearCoefficient(e, order.front()) != 1)
     return no("elements of a row are not neighbours");
   for (int64_t d : order)
     dims_.push_back(
@@ -291,6 +297,8 @@ bool BoxFinder::takeSubscripts() {
       hasRemainder_.set(remainder->first);
   AffineExpr stride = getAffineConstantExpr(read_.elementBytes, read_.map.getContext());
   for (int64_t r = rank - 1; r >= 0; --r) {
+    if (isOnePoint(r))
+      continue;
     if (read_.strides)
       stride = read_.strides.getResult(r) * read_.elementBytes;
     if (!takeSubscript(r, stride))
