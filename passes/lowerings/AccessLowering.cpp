@@ -24,7 +24,7 @@ AccessLowering::AccessLowering(ThreadCode &c, AffineMap map, Value base, Value t
   bool isLoad = tileValue.getDefiningOp<tile::LoadOp>() && tileValue.getDefiningOp<tile::LoadOp>().getBase() == base;
   ContiguousRun run = isLoad ? contiguousRun(c.func, base, map, tile_) : ContiguousRun{contiguousDim(c.func, base, map, tile_)};
   bool liesAlong = !layout_.reg.empty() && run.dim >= 0 && layout_.reg[0].dim == run.dim && layout_.reg[0].stride == 1;
-  int64_t most = liesAlong ? layout_.reg[0].size : 1;
+  int64_t most = liesAlong ? layout_.reg[0].size & -layout_.reg[0].size : 1; // (of 5 taps no vector of 4 has the last)
   vector_ = provableVector(c.func, base, map, run, llvm::is_contained(mask, run.dim), std::min(16 / bytes * run.perElement, most));
   if (vector_ == 1) {
     vector_ = rowVector(c.func, base, map, run, std::min(16 / bytes, most));

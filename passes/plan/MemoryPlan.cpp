@@ -229,11 +229,14 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     int64_t tile = clampTile(l, index, left);
     return meet ? cutTile(tile, extentMax(l, index), least) : tile;
   };
+  constexpr int64_t kRows = 16; // (shorter tiles read more of what windows share)
+  int64_t tile = left;
+  left = taps ? std::max<int64_t>(32, tile / kRows) : tile;
   l.tiles[contiguous] = tileOf(contiguous, 32); // (a warp beside a row's end at least)
-  left /= l.tiles[contiguous];
+  left = tile / l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && left > 1) {
-      l.tiles[index] = tileOf(index, 16); // (shorter ones read more of what windows share)
+      l.tiles[index] = tileOf(index, kRows);
       left /= l.tiles[index];
     }
   if (taps) { // all of a thread's rows at a time, of one place in each
