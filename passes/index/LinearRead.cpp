@@ -3,6 +3,7 @@
 
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Runs.h"
 
 using namespace mlir;
 
@@ -66,12 +67,14 @@ std::optional<SmallVector<int64_t>> lineariseSubscript(Operation *op, ReadOp rea
   return e ? coefficientsOf(e, getExtents(op).getNumResults()) : std::nullopt;
 }
 
-LinearRead lineariseSubscripts(Operation *op, ReadOp read) {
+LinearRead lineariseSubscripts(Operation *op, ReadOp read, const SizeFacts *facts) {
   unsigned dims = getExtents(op).getNumResults(), symbols = getExtents(op).getNumSymbols();
   SmallVector<AffineExpr> none(dims, getAffineConstantExpr(0, op->getContext()));
   LinearRead found{read, {}, {}, llvm::BitVector(read.getMapOrIdentity().getNumResults())};
   for (auto [r, subscript] : llvm::enumerate(read.getMapOrIdentity().getResults())) {
     AffineExpr e = overDimsOf(op, read, subscript);
+    if (e && facts)
+      e = withPinnedSizes(e, dims, symbols, *facts);
     std::optional<SmallVector<int64_t>> row = e ? coefficientsOf(e, dims) : std::nullopt;
     found.others[r] = !row;
     found.coefficients.push_back(row.value_or(SmallVector<int64_t>(dims, 0)));

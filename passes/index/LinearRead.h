@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/te/Te.h"
+#include "passes/index/Affine.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -29,7 +30,8 @@ bool areDigitsOfOne(mlir::Operation *op, ReadOp read, llvm::ArrayRef<unsigned> i
 /// The coefficients of subscript `r` of `read`, in the body of `op`; nothing where it is not linear in op's indices.
 std::optional<llvm::SmallVector<int64_t>> lineariseSubscript(mlir::Operation *op, ReadOp read, unsigned r);
 /// `read`, in the body of `op`, whose subscripts need not all be linear.
-LinearRead lineariseSubscripts(mlir::Operation *op, ReadOp read);
+/// With `facts`, sizes that have one value are that value: `g * C + c`.
+LinearRead lineariseSubscripts(mlir::Operation *op, ReadOp read, const SizeFacts *facts = nullptr);
 /// The same; nothing where a subscript is not linear.
 std::optional<LinearRead> lineariseRead(mlir::Operation *op, ReadOp read);
 

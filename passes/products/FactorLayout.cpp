@@ -94,7 +94,7 @@ static bool passesRegisters(const Contraction &c, Value factor) {
 std::optional<std::optional<FactorCopy>> FactorLayout::along(ReduceOp reduce, const Contraction &c, Value factor, unsigned k) const {
   ReadOp read = findOperandRead(factor);
   auto type = cast<RankedTensorType>(read.getTensor().getType());
-  LinearRead linear = lineariseSubscripts(reduce, read);
+  LinearRead linear = lineariseSubscripts(reduce, read, &of_.facts);
   if (type.getRank() < 2 || !(readsZeroOutside(read) || isUnchecked(read)))
     return std::nullopt;
   unsigned last = fastestDim(getTensorShape(read.getTensor()));
