@@ -72,6 +72,7 @@ static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // One of equal reductions that CSE does not see to be equal, before what they are is looked into.
   pm.addNestedPass<te::KernelOp>(createTeShareReductions());
+  pm.addNestedPass<te::KernelOp>(createTeCollapseDims(withSizes(TeCollapseDimsOptions(), options)));
 }
 
 /// Scatters and windows become sums over points that others pick.

@@ -80,7 +80,9 @@ private:
     if (access_.vector() > 1 || !op_.getIndexTiles().empty())
       return false;
     std::optional<AccessLowering::MeetingDigits> meeting = access_.findMeeting();
-    if (!meeting)
+    // (Behind the index's end a mirror, or a period, is not near, and would take divisions.)
+    bool isMoved = op_.getBounds() == te::BoundsMode::Wrap || op_.getBounds() == te::BoundsMode::Reflect;
+    if (!meeting || (isMoved && without(op_.getMask(), *meeting).size() < op_.getMask().size()))
       return false;
     LoadLowering window(c_, op_, *meeting);
     window.access_.forEachVector([&](Value r, OpenDigits &open) { window.loadVector(r, open); });

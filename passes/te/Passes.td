@@ -477,6 +477,28 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeCollapseDims : Pass<"te-collapse-dims", "::kernelc::te::KernelOp"> {
+  let summary = "Make one dim of dims that lie beside each other, where rows are no whole vectors";
+  let description = [{
+    Where all statements and tensors have two dims beside each other, as neighbours in subscripts of dense tensors, they are one:
+
+        y[n, c, h, w] = x[n, c, h, w] + b[c]    of images of 14 × 14    =>    y[n, c, h_w] = x[n, c, h_w] + b[c]
+        m[n, c] = mean[h, w](x[n, c, h, w])                             =>    m[n, c] = mean[h_w](x[n, c, h_w])
+
+    A row of 14 halves is no vector; 196 of them are. Done from the innermost dims on, while rows of a tensor begin or end inside of 16
+    bytes. The shapes of parameters follow, as callers pass the same memory.
+
+    *Runs after the normal forms, before passes look for products and windows, because* these name dims one by one.
+
+    Left alone are products, statements that go on from others or store in another order, dims of which a condition, an index as a
+    number or a schedule speaks, and strided tensors. Postcondition: rows of 16 bytes, or dims that some statement tells apart.
+    Not tried: dims of products. Numeric effect: none (sums of floats are taken in another order).
+  }];
+  let options = [
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeReaderWindows : Pass<"te-reader-windows", "::kernelc::te::KernelOp"> {
   let summary = "Index a product as the pooling that reads it does";
   let description = [{
