@@ -28,7 +28,7 @@ oracle() { # device target count seed
 }
 
 # The long ones first, so that none is left alone at the end.
-names=(mutants inouts-{0..7} verify-each sizes fuzz-{0..3} oracle-cpu oracle-sm_80 oracle-sm_90a plant products products-run rewrites plans sequences-{sm_80,sm_90a} opt-fuzz)
+names=(mutants inouts-{0..7} verify-each sizes fuzz-{0..3} oracle-cpu oracle-sm_80 oracle-sm_90a plant products products-run rewrites rewrites-{sm_80,sm_90a} plans sequences-{sm_80,sm_90a} opt-fuzz)
 run_step() {
   local part="${1##*-}"
   case "$1" in
@@ -44,6 +44,7 @@ run_step() {
   products-run) "$python" test/conformance/random_products.py "$kernelc" --seed "$seed" --count 300 --check ;;
   sequences-*) "$python" bench/sequences.py "$seed" --check "$kernelc" --tf32 --arch "${1#*-}" ;;
   rewrites) "$python" test/meaning/rewrites.py "$kernelc" --seed "$seed" --count 2000 ;;
+  rewrites-*) "$python" test/meaning/rewrites.py "$kernelc" --seed "${seed}1" --count 200 --emulator "${1#rewrites-}" ;;
   plans) "$python" test/meaning/plans.py "$kernelc" --seed "$seed" --count 2000 ;;
   opt-fuzz) "$python" test/ir/fuzz_opt.py --bin "$build/tools" --seed "$seed" --count 20000 --keep "$out/opt-fuzz" ;;
   *) echo "no step '$1'; there are ${names[*]}" && return 2 ;;

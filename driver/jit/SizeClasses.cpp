@@ -14,11 +14,17 @@ constexpr double kMostLoss = 1.2;
 /// So many times as long as with a bound a variant for any sizes may take: it serves more of them.
 constexpr double kMostForAny = 1.1;
 
-/// Whether a variant takes the sizes of the call that `asked` is for.
+/// The largest size of the step that a size which its class leaves open is of; nothing for others.
+std::optional<int64_t> endOfStep(const SizeFact &fact) {
+  return fact.max < 0 && fact.like > 0 ? std::optional(factOf(fact.like).max) : std::nullopt;
+}
+
+/// Whether a variant takes all sizes of the step that those of the call are of, which `asked` is for: all of them are sent to it.
 bool admits(const VariantOptions &made, const VariantOptions &asked) {
-  for (const auto &[name, fact] : made.facts) {
-    auto size = asked.facts.find(name);
-    if (size != asked.facts.end() && size->second.like > 0 && fact.max >= 0 && size->second.like > fact.max)
+  for (const auto &[name, fact] : asked.facts) {
+    auto bound = made.facts.find(name);
+    std::optional<int64_t> end = endOfStep(fact);
+    if (end && bound != made.facts.end() && bound->second.max >= 0 && (*end < 0 || *end > bound->second.max))
       return false;
   }
   return true;
@@ -29,15 +35,14 @@ bool admits(const VariantOptions &made, const VariantOptions &asked) {
 std::string SizeClasses::stepOf(const Question &asked) {
   std::string key = asked.key;
   for (const auto &[name, fact] : asked.any.facts)
-    if (fact.max < 0 && fact.like > 0)
-      absl::StrAppend(&key, " ", name, "~", factOf(fact.like).max);
+    if (std::optional<int64_t> end = endOfStep(fact))
+      absl::StrAppend(&key, " ", name, "~", *end);
   return key;
 }
 
 VariantOptions SizeClasses::boundOf(VariantOptions any) {
   for (auto &[name, fact] : any.facts)
-    if (fact.max < 0 && fact.like > 0)
-      fact.max = factOf(fact.like).max;
+    fact.max = endOfStep(fact).value_or(fact.max);
   return any;
 }
 

@@ -81,7 +81,7 @@ std::optional<Whole> findInteger(Value v, bool isUnsigned = false) {
                    .Case([&](arith::MaxSIOp greatest) { return ofBoth(greatest, signedOf, greaterOf); })
                    .Case([&](arith::SelectOp choice) { return ofBoth(choice, signedOf, joined); })
                    .Default(std::optional<Whole>());
-  if (found && bounded(*found, most))
+  if (found && bounded(*found, most) && !(isUnsigned && found->low < 0)) // (what is below zero lies far above it without a sign)
     return found;
   if (type.getWidth() > 8) // elements of narrow tensors
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -89,14 +90,19 @@ bool isAlong(ChainSet &set, SetReader &sum) {
       return false;
   std::optional<IntegerSet> asked = getCondition(first.op), own = getCondition(sum.op);
   SmallVector<AffineExpr> moved = llvm::map_to_vector(dims, [&](int64_t d) { return getAffineDimExpr(d, sum.op.getContext()); });
-  auto isAskedBy = [&](const IntegerSet &set, AffineExpr e) {
-    AffineExpr there = e.replaceDims(moved);
-    return llvm::any_of(set.getConstraints(),
-                        [&](AffineExpr c) { return simplifyAffineExpr(there - c, set.getNumDims(), set.getNumSymbols()) == 0; });
+  auto isAskedFor = [&] {
+    using Constraint = std::pair<AffineExpr, bool>; // and whether it is an equation
+    SmallVector<Constraint> owned, wanted;
+    for (auto [e, isEquation] : llvm::zip(own->getConstraints(), own->getEqFlags()))
+      owned.emplace_back(e.replaceDims(moved), isEquation);
+    for (auto [e, isEquation] : llvm::zip(asked->getConstraints(), asked->getEqFlags()))
+      wanted.emplace_back(e, isEquation);
+    auto isSame = [&](const Constraint &x, const Constraint &y) {
+      return x.second == y.second && simplifyAffineExpr(x.first - y.first, dims.size(), sum.op.getExtents().getNumSymbols()) == 0;
+    };
+    return std::is_permutation(owned.begin(), owned.end(), wanted.begin(), wanted.end(), isSame);
   };
-  bool isAsked = asked.has_value() == own.has_value() &&
-                 (!own || (own->getNumConstraints() == asked->getNumConstraints() && own->getEqFlags() == asked->getEqFlags() &&
-                           llvm::all_of(own->getConstraints(), [&](AffineExpr e) { return isAskedBy(*asked, e); })));
+  bool isAsked = asked.has_value() == own.has_value() && (!own || isAskedFor());
   return isAsked && dims[sum.walked] == int64_t(first.rows().front()) && dims[sum.rows().front()] == int64_t(first.walked);
 }
 

@@ -82,7 +82,7 @@ private:
 
   std::optional<Cut> findCut(unsigned r) {
     Cut cut{r};
-    llvm::BitVector first(dims_), summed(dims_);
+    llvm::BitVector first(dims_), summed(dims_), alone(dims_);
     summed.set(parallel_, dims_);
     summed.reset(r);
     for (Value factor : factorsOf()) {
@@ -94,8 +94,8 @@ private:
       cut.first.push_back(factor);
       first |= support;
     }
-    if (!first[r] || !llvm::all_of(cut.first, [&](Value factor) { return takeForm(factor, cut); }) || cut.step == 0 ||
-        first[cut.results] == false)
+    if (!first[r] || !llvm::all_of(cut.first, [&](Value factor) { return takeForm(factor, cut, alone); }) || cut.step == 0 || alone[r] ||
+        alone[cut.results])
       return std::nullopt;
     first.reset(cut.results);
     llvm::BitVector left = summed;
@@ -113,11 +113,11 @@ private:
     return cut;
   }
 
-  /// Whether `factor` asks for `along` and `results` in one form of both alone.
-  bool takeForm(Value factor, Cut &cut) {
+  /// Takes in the form of `along` and `results` that `factor` has, and the dims that it asks for `alone`; false where the form is none, or
+  /// another one.
+  bool takeForm(Value factor, Cut &cut, llvm::BitVector &alone) {
     Block &body = reduce_.getBlock();
     SmallVector<Value> work{factor};
-    llvm::BitVector alone(dims_);
     bool ok = true;
     while (!work.empty()) {
       Value v = work.pop_back_val();
@@ -139,10 +139,9 @@ private:
         work.push_back(read.getPadding());
       ok &= takeRead(read, cut, alone);
     }
-    return ok && !alone[cut.along] && (cut.step == 0 || !alone[cut.results]);
+    return ok;
   }
 
-  /// Dims that subscripts without the form have are `alone`.
   bool takeRead(ReadOp read, Cut &cut, llvm::BitVector &alone) {
     SmallVector<AffineExpr> dims;
     for (Value v : read.getOperands_()) {

@@ -7,7 +7,10 @@ and parameters swapped, indices of a bracket swapped or renamed, a subexpression
 sizes fixed by `--set`. All are accepted or all are refused (fixed sizes may only accept more), and those that are accepted
 give the same bits on the CPU device. Tensors hold small integers, so that sums in another order are the same.
 
-    rewrites.py KERNELC [--count 24] [--seed 1] [--only SEED]
+--emulator: what a GPU computes, too, by both variants, whose sizes come from the tensors. The general one knows none of them,
+so that it is planned for larger ones: what takes sums apart that are long does so at sizes that an emulator has time for.
+
+    rewrites.py KERNELC [--count 24] [--seed 1] [--only SEED] [--emulator sm_90a]
 """
 import argparse
 import copy
@@ -96,12 +99,18 @@ class Draw:
 
     def known(self, name):
         """Forms that were refused, or accepted in one spelling, beside what is drawn."""
-        form = self.r.randrange(5)
+        form = self.r.randrange(6)
         if form == 4:  # rows of groups, whose bounds are one comparison or two conditions
             bounds = self.read(["C + 1"], [])[1]
             self.p.inputs[-1] = (bounds, "i32", ["C + 1"])
             tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A", "B"], ["i", "k"]), self.read(["C", "B"], ["g", "k"])]]
             shape, left, where = ["A"], ["i"], f" where {bounds}[g] <= i < {bounds}[g + 1]"
+        elif form == 5:  # a window of two dims, beside a factor of rows or of one of its dims
+            factor = self.pick(self.read(["A", "16"], ["i", "s"]), self.read(["16", "B"], ["r", "j"]), self.read(["16"], ["s"]))
+            window = self.read(["A + 15", "2 * B + 15"], ["i + r", "2 * j + s"])
+            terms = ["+*", self.pick("*", "+"), *self.pick([factor, window], [window, factor])]
+            tree = ["reduce", self.pick("sum", "max"), [("r", "r in 0:16"), ("s", "s in 0:16")], [], terms]
+            shape, left, where = ["A", "B"], ["i", "j"], ""
         elif form == 0:  # a filter turned round: only one factor gives k its range
             self.p.requires.append("C <= A")
             tree = ["reduce", "sum", [("k", "")], [], ["+*", "*", self.read(["A"], ["i + k"]), self.read(["C"], ["C - 1 - k"])]]
@@ -145,7 +154,7 @@ class Draw:
         for k in self.r.sample(["k", "l"], 1 if op.startswith("arg") else self.pick(1, 1, 2)):
             size = self.pick(*SIZES)
             outer = self.pick(*known) if known else None
-            form = self.r.randrange(5)
+            form = self.r.randrange(6)
             if form == 0 and outer:
                 lo, hi = self.pick((outer, f"{outer} + 2"), (f"2 * {outer}", f"2 * {outer} + B"), (f"{outer} * B // A", f"(({outer} + 1) * B + A - 1) // A"))
                 items.append((k, f"{k} in {lo}:{hi}"))
@@ -303,8 +312,8 @@ def every(t):
 
 
 class Runner:
-    def __init__(self, kernelc, folder):
-        self.kernelc, self.folder, self.runs, self.valued = kernelc, folder, 0, 0
+    def __init__(self, kernelc, folder, emulated=None):
+        self.kernelc, self.folder, self.emulated, self.runs, self.valued = kernelc, folder, emulated, 0, 0
 
     def file(self, text):
         path = os.path.join(self.folder, "f.kc")
@@ -323,7 +332,7 @@ class Runner:
         done = self.call("compile", self.file(text), "--emit", "te", *sets)
         return "" if done.returncode == 0 else done.stderr.strip().splitlines()[0]
 
-    def values(self, program, text, sizes, sets=()):
+    def values(self, program, text, sizes, flags=(), device="cpu"):
         """The bytes of every output; None where the sizes contradict what is required, or give a negative dim."""
         self.runs += 1
         given = []
@@ -335,7 +344,7 @@ class Runner:
         names = sorted(o[0] for o in program.outs)
         for n in names:
             given += ["-o", f"{n}={os.path.join(self.folder, n)}.npy"]
-        done = self.call("run", self.file(text), *given, "--device", "cpu", *sets)
+        done = self.call("run", self.file(text), *given, "--device", device, *flags)
         if done.returncode != 0:
             return None, done.stderr
         return [open(os.path.join(self.folder, f"{n}.npy"), "rb").read() for n in names], ""
@@ -391,6 +400,11 @@ def check(runner, seed):
                 complain(what, other, f"other values of {sizes} {why}")
     if first or expected is None:
         return out
+    for variant in ("default", "general") if runner.emulated else ():
+        flags = ["--arch", runner.emulated, "--variant", variant]
+        got, why = runner.values(base, text, sizes, flags, "emulator")
+        if got != expected:
+            complain(" ".join(flags), "", f"other values of {sizes} {why}")
     for fixed in (r.sample(SIZES, 1), r.sample(SIZES, 2), SIZES):
         sets = [a for s in fixed for a in ("--set", f"{s}={sizes[s]}")]
         got, why = runner.values(base, text, sizes, sets)
@@ -405,10 +419,11 @@ def main():
     parser.add_argument("--count", type=int, default=24, help="programs that run; refused ones are drawn beside them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the seed of one program")
+    parser.add_argument("--emulator", metavar="ARCH", help="compare with this GPU, too")
     args = parser.parse_args()
     complaints, seed = [], args.seed * 1000000
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(args.kernelc, folder)
+        runner = Runner(args.kernelc, folder, args.emulator)
         if args.only is not None:
             print(Draw(args.only).program().text())
             complaints = check(runner, args.only)

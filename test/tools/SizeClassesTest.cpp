@@ -63,6 +63,17 @@ TEST_F(SizeClassesTest, FewRowsHaveABound) {
   EXPECT_EQ(settle(4096, Room::First, false), "rows #2");
 }
 
+// 200 rows have a variant of their own, as channels have: of the step of 150 rows, up to 256, it takes some.
+TEST_F(SizeClassesTest, AVariantTakesAllSizesOfAStepOrNone) {
+  std::optional<SizeClasses::Member> own = classes_->settle(rows(200), Room::More, true);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->options.facts["M"].max, 200);
+  std::optional<SizeClasses::Member> step = classes_->settle(rows(150), Room::More, true);
+  ASSERT_TRUE(step);
+  EXPECT_NE(step->key, own->key);
+  EXPECT_EQ(classes_->find(rows(250)), step->key);
+}
+
 TEST_F(SizeClassesTest, WithoutRoomSizesGoWhereTheyFit) {
   EXPECT_EQ(settle(8192, Room::None, true), "none");
   EXPECT_EQ(settle(8192, Room::First, true), "rows");
