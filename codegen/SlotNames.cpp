@@ -41,7 +41,7 @@ SlotNames::SlotNames(cu::KernelOp kernel) {
 /// An array of barriers has one for each slot.
 static bool isBarriers(cu::SharedOp array) { return llvm::any_of(array->getUsers(), llvm::IsaPred<cu::MbarrierInitOp>); }
 
-/// Whether an index is another one for each thread.
+/// Whether an index differs from thread to thread.
 static bool dependsOnThread(Value v) {
   Operation *op = v.getDefiningOp();
   return op && (isa<cu::ThreadIdOp>(op) || (op->getNumRegions() == 0 && llvm::any_of(op->getOperands(), dependsOnThread)));

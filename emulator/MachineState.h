@@ -69,8 +69,13 @@ public:
   /// Begins, or begins anew.
   void fence() { epoch_++; }
   void note(uintptr_t at, size_t size) {
-    for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++)
-      pages_[word / kWords][word % kWords] = epoch_;
+    for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++) {
+      if (word / kWords != lastPage_ || !last_) { // a thread goes on writing near where it has written
+        lastPage_ = word / kWords;
+        last_ = &pages_[lastPage_]; // stays where it is as others are added
+      }
+      (*last_)[word % kWords] = epoch_;
+    }
   }
   bool any(uintptr_t at, size_t size) const {
     for (uintptr_t word = at / 4; word <= (at + size - 1) / 4; word++)
@@ -83,6 +88,8 @@ private:
   static constexpr size_t kWords = 64;
   uint32_t epoch_ = 0;
   std::unordered_map<uintptr_t, std::array<uint32_t, kWords>> pages_;
+  uintptr_t lastPage_ = 0;
+  std::array<uint32_t, kWords> *last_ = nullptr;
 };
 
 /// A wgmma issued and not yet executed, as one thread sees it.
@@ -140,6 +147,7 @@ struct Thread {
   std::deque<std::vector<WgmmaOp>> wgmmaGroups;           ///< committed, not waited for
   uint32_t wgmmaWaited = 0;                               ///< groups before those
   std::vector<std::pair<uintptr_t, size_t>> accumulators; ///< register arrays any wgmma wrote
+  uintptr_t operandsFrom = UINTPTR_MAX, operandsTo = 0;   ///< all registers that any wgmma has named lie between
   bool wgmmaFenceNeeded = true;
   RegisterWrites registerWrites;
   int registers = 0;                             ///< by setmaxnreg

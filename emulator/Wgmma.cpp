@@ -78,7 +78,14 @@ void Machine::wgmma(const kce::WgmmaArgs &args, const void *pc) {
   WgmmaOp op;
   op.args = args;
   op.pc = at;
+  auto watch = [&](const void *registers, size_t bytes) {
+    uintptr_t from = reinterpret_cast<uintptr_t>(registers);
+    t.operandsFrom = std::min(t.operandsFrom, from);
+    t.operandsTo = std::max(t.operandsTo, from + bytes);
+  };
+  watch(args.d, size_t(args.n) * 2);
   if (args.registersA) {
+    watch(args.registersA, sizeof op.a);
     std::memcpy(op.a, args.registersA, sizeof op.a);
     checkRegistersA(t, op);
     op.issued = t.clock++; // reads from here on do not feed it

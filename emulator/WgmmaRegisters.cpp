@@ -23,6 +23,8 @@ void Machine::checkRegistersA(Thread &t, const WgmmaOp &op) {
 void Machine::checkOperand(Thread &t, uintptr_t at, size_t size, bool write, const void *pc) {
   if (write && t.registerWrites.isOn())
     t.registerWrites.note(at, size);
+  if (at >= t.operandsTo || at + size <= t.operandsFrom)
+    return; // most of a kernel's variables
   bool accumulator = false;
   for (auto &[base, bytes] : t.accumulators)
     accumulator |= at < base + bytes && base < at + size;

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ConvertUTF.h"
 
 using llvm::StringRef;
 
@@ -77,6 +78,7 @@ constexpr Habit kFunctions[] = {
     {"sqrtf", "write 'sqrt(..)'"},
     {"arctan", "write 'atan(..)'"},
     {"zeros zeros_like ones ones_like full empty", "a tensor that is one number everywhere is that number: write '0' where it is read"},
+    {"static_assert ensure check", "what must hold of the sizes is required, as in 'require N % 4 == 0'"},
     {"print printf", "a kernel prints nothing; 'kernelc run -o NAME=FILE.npy' writes an output"},
 };
 } // namespace
@@ -98,6 +100,9 @@ StringRef hintForStatement(StringRef word) {
              "an intermediate tensor is defined by 'let', as in 'let t[i] = ..'")
       .Cases({"__shared__", "shared", "register"},
              "where a tensor is kept is kernelc's choice; an intermediate one is defined by 'let', as in 'let t[i] = ..'")
+      .Cases({"match", "case", "when", "select"}, "a choice is part of an expression, as in 'a if c else b if d else e'")
+      .Cases({"yield", "emit"}, "an output is assigned, as in 'y[i] = ..'")
+      .Case("where", "a condition stands behind its statement, as in 'y[i] = .. where i < n'")
       .Case("assume", "what must hold of the sizes stands in 'require'")
       .Case("schedule", "a schedule stands behind its kernel, as in 'schedule linear { launch y { stages: 4 } }'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
@@ -116,6 +121,11 @@ StringRef hintForType(StringRef name) {
 StringRef hintOutsideBody(StringRef word) {
   return llvm::StringSwitch<StringRef>(word)
       .Cases({"require", "assert", "precision", "tolerance"}, "it stands in the body of a kernel, between '{' and '}'")
+      .Cases({"type", "typedef", "using", "alias"}, "types have no other names; write it where it stands, as in 'x: f32[N]'")
+      .Cases({"template", "generic", "forall"},
+             "a kernel is of the types that its parameters name, as in 'x: f32[N]'; there are no others to choose")
+      .Cases({"async", "export", "public", "pub", "static", "extern"}, "nothing stands before 'def'")
+      .Cases({"%", "--"}, "comments start with '#'")
       .Cases({"let", "const", "var"}, "a number for all kernels of a file is a function, as in 'fn eps() { 1e-5 }', which 'eps()' calls")
       .Default("");
 }
@@ -151,6 +161,7 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"./", "write '/'"},
       {"===", "write '=='"},
       {"!==", "write '!='"},
+      {"|>", "a function is called, as in 'relu(x[i])'"},
       {"<>", "write '!='"},
       {"=<", "write '<='"},
       {"=>", "write '>=' to compare, '->' before the outputs"},
@@ -186,6 +197,27 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       return h.hint;
     }
   return "";
+}
+
+/// The code point at the front of `text`, and its bytes; 0 where they are no UTF-8.
+static std::pair<unsigned, size_t> codePointOf(StringRef text) {
+  const llvm::UTF8 *begin = text.bytes_begin(), *at = begin;
+  llvm::UTF32 point = 0;
+  bool ok = llvm::convertUTF8Sequence(&at, text.bytes_end(), &point, llvm::strictConversion) == llvm::conversionOK;
+  return {ok ? point : 0, ok ? size_t(at - begin) : 1};
+}
+
+bool isForeignBlank(StringRef text) {
+  unsigned point = codePointOf(text).first;
+  return point == 0xA0 || (point >= 0x2000 && point <= 0x200B) || point == 0x202F || point == 0x3000 || point == 0xFEFF;
+}
+
+std::string describeCharacter(StringRef text) {
+  auto [point, bytes] = codePointOf(text);
+  if (!point)
+    return "this byte, 0x" + llvm::utohexstr((unsigned char)text[0]) + ",";
+  std::string code = llvm::utohexstr(point, /*LowerCase=*/false, /*Width=*/4);
+  return isForeignBlank(text) ? "this blank (U+" + code + ")" : ("'" + text.substr(0, bytes) + "' (U+" + code + ")").str();
 }
 
 StringRef elementTypeMeant(StringRef name) {

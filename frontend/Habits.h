@@ -3,6 +3,8 @@
 // here: tables for messages. Nothing here decides what is an error.
 #pragma once
 
+#include <string>
+
 #include "llvm/ADT/StringRef.h"
 
 namespace kernelc::frontend {
@@ -18,6 +20,10 @@ llvm::StringRef definitionMeant(llvm::StringRef word);
 /// The spelling here of the character or operator at the front of `text` ("&&", "?", "≤"), as the end of a sentence; `length`
 /// becomes its bytes. Empty for one that no other language has.
 llvm::StringRef hintForOperator(llvm::StringRef text, size_t &length);
+/// The character at the front of `text`, which is not ASCII, for a sentence: "'ᵢ' (U+1D62)".
+std::string describeCharacter(llvm::StringRef text);
+/// Whether it is one of the blanks that word processors write.
+bool isForeignBlank(llvm::StringRef text);
 /// The element type that another language calls `name` ("float"); empty for none.
 llvm::StringRef elementTypeMeant(llvm::StringRef name);
 /// Why there is no element type of that name, which others have ("fp4"), as the end of a sentence; empty for others.

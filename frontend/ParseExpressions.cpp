@@ -53,7 +53,7 @@ Expr *Parser::parseExpr() {
   Expr *e = make(Expr::Select, take().loc);
   size_t condition = pos;
   Expr *cond = parseOr();
-  if (!cond || refuseMissingElse(condition) || !expect(Tok::KwElse, "of 'a if c else b'"))
+  if (!cond || refuseMissingElse(condition) || refuseCapitals() || !expect(Tok::KwElse, "of 'a if c else b'"))
     return nullptr;
   Expr *other = parseExpr();
   if (!other)

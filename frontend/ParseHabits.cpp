@@ -130,6 +130,15 @@ bool Parser::refuseMissingElse(size_t condition) {
   return true;
 }
 
+/// a AND b: where neither goes on.
+bool Parser::refuseCapitals() {
+  std::string small = peek().text.lower();
+  if (!at(Tok::Name) || tooDeep || (small != "and" && small != "or" && small != "else"))
+    return false;
+  diags.error(peek().loc) << "'" << peek().text << "' stands behind a whole expression; write '" << small << "'";
+  return true;
+}
+
 /// x.pad(0, i - 1), x.edge(i - 1): behind the parentheses.
 bool Parser::refuseArgsAsSubscripts(const Expr *e) {
   size_t values = e->mode == "pad" ? 1 : 0;

@@ -279,6 +279,11 @@ bool Parser::parseLet(Statement &s) {
     return false;
   s.op = "=";
   s.opLoc = peek().loc;
+  if (at(Tok::Name) && !s.hasSubscripts && !tooDeep) { // let mut t[i], let f32 t[i]
+    diags.error(s.targetLoc) << "one name stands behind 'let', and a type behind its subscripts, as in 'let " << peek().text
+                             << "[i]: f32 = ..'; no value of it changes later";
+    return false;
+  }
   if (!expect(Tok::Assign, "after the left side of a 'let'"))
     return false;
   return (s.value = parseExpr()) && parseWhere(s) && parseOrder(s.anyOrder);
@@ -306,6 +311,10 @@ bool Parser::parseRequire(Statement &s) {
                                  << s.sourceText.take_front(60) << "'";
       return false;
     }
+  if (at(Tok::Comma) && peek(1).kind == Tok::String) {
+    diags.error(peek().loc) << "a 'require' has no text of its own: where it fails, its condition is shown with the sizes";
+    return false;
+  }
   if (at(Tok::Assign)) {
     diags.error(peek().loc) << "'=' defines something; a 'require' compares with '=='";
     return false;
@@ -421,10 +430,14 @@ bool Parser::parseAssignOp(Statement &s) {
 
 /// "y[i] = (float)x[i]": what stands behind a whole expression, in its line, is taken for a statement, and is none.
 bool Parser::failBehindExpression(size_t first) {
+  if (pos == first && refuseCapitals())
+    return false;
   const Token &before = tokens[first - 1];
-  StringRef meant = elementTypeMeant(tokens[first - 2].text);
+  StringRef meant = elementTypeMeant(tokens[first - 2].text), hint = hintForStatement(before.text);
   auto d = diags.error(tokens[first].loc);
   d << "'" << tokens[first].text << "' stands behind a whole expression: an operator is missing, or a ';' before another statement";
+  if (!hint.empty() && before.kind == Tok::Name)
+    d << "; " << hint;
   if (before.kind == Tok::RParen && tokens[first - 2].kind == Tok::Name && tokens[first - 3].kind == Tok::LParen)
     d << "; a cast is written '" << (meant.empty() ? tokens[first - 2].text : meant) << "(..)'";
   return false;

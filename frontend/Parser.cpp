@@ -51,8 +51,8 @@ bool Parser::failAtHabit() {
   };
   auto starts = [&](Tok a, Tok b) { return peek().kind == a && peek(1).kind == b && peek().text.end() == peek(1).text.begin(); };
   if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Dot, Tok::Star) ||
-      adjacent(Tok::Dot, Tok::Slash) || adjacent(Tok::Slash, Tok::Star) || adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::EqEq, Tok::Assign) ||
-      adjacent(Tok::Ne, Tok::Assign))
+      adjacent(Tok::Dot, Tok::Slash) || adjacent(Tok::Slash, Tok::Star) || adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::Pipe, Tok::Gt) ||
+      adjacent(Tok::EqEq, Tok::Assign) || adjacent(Tok::Ne, Tok::Assign))
     at = pos - 1;
   else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !starts(Tok::Slash, Tok::Star) &&
            !starts(Tok::Plus, Tok::Plus) && !starts(Tok::Minus, Tok::Minus) && !starts(Tok::Assign, Tok::Lt) &&
@@ -61,6 +61,8 @@ bool Parser::failAtHabit() {
   StringRef rest = diags.file(tokens[at].loc.file).text.substr(tokens[at].loc.offset), text = tokens[at].text;
   size_t length = text.size();
   StringRef hint = hintForOperator(rest, length);
+  if (rest.starts_with("--") && startsLine(at)) // of SQL, not of C
+    hint = "comments start with '#'";
   if (rest.starts_with("?") && at > 0 && (tokens[at - 1].kind == Tok::LSquare || tokens[at - 1].kind == Tok::Comma))
     hint = "a size that the call tells has a name, as in 'f32[M, N]'";
   Loc loc = tokens[at].loc;
@@ -75,7 +77,7 @@ bool Parser::failAtHabit() {
                                   : "is no operator of this language")
       << "; " << hint;
   else if (c >= 0x80)
-    d << "this character is not ASCII; only comments may hold such";
+    d << describeCharacter(rest) << " is not ASCII; " << (isForeignBlank(rest) ? "write a blank" : "only comments may hold such");
   else if (c >= 0x20 && c < 0x7f)
     d << "'" << text.substr(0, 1) << "' starts nothing in this language";
   else
@@ -226,6 +228,13 @@ bool Parser::failDefinition(Definition &d) {
     take();
     return false;
   }
+  if (at(Tok::Name) && peek(1).kind == Tok::Assign && !tooDeep) { // N = 128
+    diags.error(peek().loc)
+        << "expected " << expected << ", found " << describe(peek())
+        << "; a size has its name from a shape, as in 'x: f32[N]', and its value from the call; a number for all kernels "
+           "of a file is a function, as in 'fn eps() { 1e-5 }', which 'eps()' calls";
+    return false;
+  }
   std::string near = definitionMeant(peek().text).str();
   if (near.empty() && at(Tok::Name))
     near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
@@ -269,8 +278,14 @@ bool Parser::parseName(StringRef &name, Loc &loc, StringRef what) {
 bool Parser::parseDef(Definition &d) {
   d.kind = Definition::Def;
   take();
-  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'def'") || !expect(Tok::LParen, "before the parameters", Role::TightOpen) ||
-      !parseParams(d.params, true))
+  if (!parseName(d.name, d.nameLoc, "the kernel's name after 'def'"))
+    return false;
+  if (at(Tok::Lt) && !tooDeep) {
+    diags.error(peek().loc) << "a kernel is of the types that its parameters name, as in '" << d.name
+                            << "(x: f32[N])'; there are no others to choose";
+    return false;
+  }
+  if (!expect(Tok::LParen, "before the parameters", Role::TightOpen) || !parseParams(d.params, true))
     return false;
   if (accept(Tok::Arrow)) {
     if (isFunctionHead(d))
@@ -279,6 +294,10 @@ bool Parser::parseDef(Definition &d) {
       return false;
   } else if (at(Tok::LParen)) {
     return fail("'->' before the outputs, as in 'def f(..) -> (y: f32[N])'");
+  }
+  if (at(Tok::Arrow) && !tooDeep) {
+    diags.error(peek().loc) << "all outputs stand in one list, as in '-> (y: f32[N], z: f32[N])'";
+    return false;
   }
   if (!parseOrder(d.anyOrder) || !expect(Tok::LBrace, "before the kernel's body", Role::BlockOpen))
     return false;
@@ -440,6 +459,13 @@ bool Parser::failAtParamType(const Param &p) {
         d << "the type of a parameter stands behind its name; write '" << peek().text << ": " << element << "[..]'";
       return false;
     }
+  }
+  if (at(Tok::LSquare) && !tooDeep && findElementType(absl::string_view(p.name.data(), p.name.size()))) { // f32[N] x
+    size_t close = findAhead({Tok::RSquare});
+    bool isNamed = tokens[close].kind == Tok::RSquare && tokens[close + 1].kind == Tok::Name;
+    diags.error(p.loc) << "the type of a parameter stands behind its name; write '" << (isNamed ? tokens[close + 1].text : "x") << ": "
+                       << (isNamed ? textOf(pos - 1, close + 1) : p.name) << "'";
+    return false;
   }
   if (at(Tok::Assign) && p.isConst && !tooDeep) {
     Tok value = peek(1).kind;

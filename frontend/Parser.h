@@ -92,6 +92,7 @@ private:
   bool refuseSecondShape(size_t bracket);
   bool refuseBraces();
   bool refuseMissingElse(size_t condition);
+  bool refuseCapitals();
   bool refuseArgsAsSubscripts(const Expr *e);
   bool refuseList();
   bool refuseRangeSpelling(size_t open);

@@ -281,7 +281,12 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
     return false;
   }
   if (t->outIndex < 0) {
-    diags.error(s.targetLoc) << "'" << s.target << "' is an input; declare it 'inout " << s.target << ": ..' to write to it";
+    auto d = diags.error(s.targetLoc);
+    if (t->dims.empty())
+      d << "'" << s.target << "' is one value of the call, which nothing writes; give the new one another name, as in 'let " << s.target
+        << "2 = ..'";
+    else
+      d << "'" << s.target << "' is an input; declare it 'inout " << s.target << ": ..' to write to it";
     return false;
   }
   if (s.hasSubscripts ? s.subscripts.size() != t->dims.size() : !t->dims.empty()) {
@@ -315,6 +320,8 @@ void Sema::reportUnknownTarget(const Statement &s) {
     d << "; did you mean '" << near << "'?";
   else if (llvm::is_contained({"precision", "tolerance"}, s.target))
     d << "; a policy is written '" << (s.target == "precision" ? "precision(contract = tf32)'" : "tolerance(rel = 2e-3)'");
+  else if (llvm::is_contained(kernel.sizes, s.target.str()))
+    d << ", but a size: shapes give it its value, or '--set " << s.target << "=128'";
   else if (instead.empty())
     d << "; write 'let " << s.target << "[..] = ..' for an intermediate tensor";
   Tensor &unknown = kernel.tensors.emplace_back(); // what reads it is no second mistake

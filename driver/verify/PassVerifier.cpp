@@ -22,6 +22,30 @@ const char *describe(VerifyTrial::Inputs inputs) {
                                                 : "with integers modulo 2^32: ";
 }
 
+/// All that running `module` depends on.
+std::string textOf(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out, mlir::OpPrintingFlags().printGenericOpForm());
+  return text;
+}
+
+/// A te kernel as the trials of one pass run it, compiled once for those of the same types.
+class TeCode {
+public:
+  explicit TeCode(te::KernelOp kernel) : kernel_(kernel) {}
+  absl::StatusOr<VerifyTrial::Verdict> run(const VerifyTrial &trial) {
+    auto &code = trial.inputs() == VerifyTrial::Ring ? ring_ : own_;
+    if (!code)
+      code = VerifyTrial::compileTe(kernel_, trial.inputs());
+    return code->ok() ? trial.runTe(kernel_, ***code) : code->status();
+  }
+
+private:
+  te::KernelOp kernel_;
+  std::optional<absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>>> own_, ring_;
+};
+
 } // namespace
 
 bool isLaunchOf(mlir::Operation *op, const std::string &kernel) {
@@ -149,20 +173,25 @@ void PassVerifier::check(const std::string &pass, mlir::ModuleOp module) {
     if (!printed.ok())
       return fail(pass, printed.status());
     variant = *std::move(printed);
-    if (variant.cudaText == lastText_) { // the same text means the same
-      verdicts_.push_back(verdict);
-      return;
-    }
-    lastText_ = variant.cudaText;
+  }
+  // The same text means the same.
+  std::string text = cu ? variant.cudaText : textOf(module);
+  if (text == lastText_) {
+    verdicts_.push_back(verdict);
+    return;
+  }
+  lastText_ = std::move(text);
+  if (cu) {
     auto built = emulator::KernelRunner::create(signature_, variant);
     if (!built.ok())
       return fail(pass, built.status());
     runner = *std::move(built);
   }
+  TeCode te(kernelOf(module));
   for (auto &trial : trials_) {
     if (cu && trial->inputs() == VerifyTrial::Ring)
       continue; // the text has floats
-    auto run = cu ? trial->runText(*runner) : tile ? trial->runTile(module) : trial->runTe(kernelOf(module));
+    auto run = cu ? trial->runText(*runner) : tile ? trial->runTile(module) : te.run(*trial);
     // A pass may leave the ring where the source did not: then this says nothing.
     if (absl::IsUnimplemented(run.status()) && trial->inputs() == VerifyTrial::Ring)
       continue;

@@ -128,11 +128,11 @@ static TensorView viewFor(TensorView view, mlir::Attribute type, mlir::Attribute
   return {view.data, now, extents, denseStrides(extents)};
 }
 
-absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel) const {
-  auto code =
-      inputs_ == Ring ? reference::compileRingKernel(kernel) : reference::ReferenceKernel::compile(kernel, reference::Arithmetic::Own);
-  if (!code.ok())
-    return code.status();
+absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> VerifyTrial::compileTe(te::KernelOp kernel, Inputs inputs) {
+  return inputs == Ring ? reference::compileRingKernel(kernel) : reference::ReferenceKernel::compile(kernel, reference::Arithmetic::Own);
+}
+
+absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel, const reference::ReferenceKernel &code) const {
   auto results = copies();
   if (!results.ok())
     return results.status();
@@ -142,7 +142,7 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::runTe(te::KernelOp kernel) con
       args.push_back(viewFor(tensors_[i].view(), kernel.getArgTypes()[i], kernel.getArgShapes()[i], sizes_));
   for (auto [o, p] : llvm::enumerate(oracle_->outputParams))
     outs.push_back(viewFor((*results)[size_t(p)].view(), kernel.getOutTypes()[o], kernel.getOutShapes()[o], sizes_));
-  if (absl::Status s = (*code)->run(sizes_, args, outs, pool_); !s.ok())
+  if (absl::Status s = code.run(sizes_, args, outs, pool_); !s.ok())
     return s;
   return judge(*results);
 }

@@ -25,8 +25,10 @@ public:
     bool passed = false;
     std::string text;
   };
-  /// The kernel on the CPU in its own types.
-  absl::StatusOr<Verdict> runTe(te::KernelOp kernel) const;
+  /// `kernel` for the CPU, in the types of `inputs`: all trials with such inputs can run it.
+  static absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> compileTe(te::KernelOp kernel, Inputs inputs);
+  /// `kernel`, of which `code` has been made.
+  absl::StatusOr<Verdict> runTe(te::KernelOp kernel, const reference::ReferenceKernel &code) const;
   /// The tile functions of `module`.
   absl::StatusOr<Verdict> runTile(mlir::ModuleOp module) const;
   /// A CUDA text on the emulator. Not with Ring.

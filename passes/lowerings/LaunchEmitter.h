@@ -47,7 +47,7 @@ private:
   /// In loops over tiles, moves stores of what no statement of the launch reads behind the statements beside them: loads
   /// and arithmetic that several of them need become one then (CSE).
   void sinkStores();
-  /// Whether a block goes over no loop, and multiplies nothing.
+  /// Whether a block has no loop and no product.
   bool isStraight();
   /// Of a straight launch: all loads, then all stores. An element that one statement reads and another writes at its point is read
   /// first, and what several of them read is loaded once.
@@ -341,7 +341,7 @@ private:
   /// `tile` of a factor, zero where `where` or a linear bound does not hold, as a mask that slots in shared memory take.
   mlir::Value maskPoints(mlir::Operation *op, mlir::Value tile, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> bounds,
                          llvm::ArrayRef<int64_t> dims, mlir::Location loc);
-  /// What linear bounds leave of a form's values in the current tile.
+  /// The values that a form takes in the current tile, within linear bounds.
   struct Span {
     mlir::AffineExpr form;
     mlir::Value low, high;       ///< the form's own ends there, tiles of one i64; null where not known

@@ -168,7 +168,7 @@ void lowerStore(ThreadCode &code, tile::StoreOp op);
 void lowerScatter(ThreadCode &code, tile::ScatterOp op);
 /// The copies in shared memory that the function's scatters combine in, at the identity.
 void openTallies(ThreadCode &code);
-/// Combines them with the tensors, at the function's end.
+/// Combines those copies with the tensors, at the function's end.
 void closeTallies(ThreadCode &code);
 /// Whether a store takes what `load` reads from its slot to memory, element by element and with nothing between: it is lowered
 /// with the load.

@@ -240,7 +240,7 @@ void sketchMaterialize(RewriteSketch &sketch, const Repacking &of, ReduceOp redu
   for (Operation *op : f.slice)
     if (auto read = dyn_cast<ReadOp>(op))
       inCopy.insert(read.getTensor());
-  // What the reduction reads itself no longer: what only the factor, where it is multiplied, is made of.
+  // Values that only the factor is computed from, where it is multiplied: the reduction itself no longer reads them.
   llvm::SmallPtrSet<Operation *, 16> kept;
   auto keep = [&](Value from, Value but) {
     SmallVector<Value> work{from};

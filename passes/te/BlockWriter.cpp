@@ -224,7 +224,7 @@ private:
     }
     for (AffineExpr &e : results)
       e = simplifyAffineExpr(e, leaves.size(), symbols_);
-    // Only what is used.
+    // Leaves that no result depends on are left out.
     SmallVector<Value> used;
     SmallVector<AffineExpr> places(leaves.size(), b_.getAffineConstantExpr(0));
     for (size_t n = 0; n < leaves.size(); ++n)
