@@ -36,9 +36,10 @@ std::optional<Scan> findScanOf(Operation *op, bool positions) {
   Block &body = op->getRegion(0).front();
   for (unsigned c = 0; c < set->getNumConstraints(); ++c)
     for (unsigned j = 0; j < reduced; ++j) {
+      if (!body.getArgument(j).use_empty() || extents.getResult(j) != extents.getResult(reduced))
+        continue; // (asked first: a tie is found by algebra)
       std::optional<ScanTie> tie = findScanTie(op, c, j, reduced);
-      if (!tie || (tie->offset != 0 && tie->offset != -1) || !body.getArgument(j).use_empty() ||
-          extents.getResult(j) != extents.getResult(reduced))
+      if (!tie || (tie->offset != 0 && tie->offset != -1))
         continue;
       Scan scan{j, reduced, tie->reverse, tie->offset == -1, false, {}};
       if (auto fold = dyn_cast<FoldOp>(op); fold && tie->reverse && !fold.getDescending()) {

@@ -11,6 +11,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Memories.h"
 #include "passes/analysis/UnitOperands.h"
+#include "passes/plan/ProductRounds.h"
 #include "passes/plan/Siblings.h"
 #include "passes/plan/Sketch.h"
 #include "passes/plan/TensorBytes.h"
@@ -140,6 +141,8 @@ private:
       m *= tile(dims[d]);
     for (unsigned d : c.n)
       n *= tile(dims[d]);
+    if (l_.unit == Unit::Wgmma && takesColumnsAsRows(l_, c, dims))
+      std::swap(m, n);
     double read = std::ceil(m / 64) * (std::min(m, 64.0) + n), written = m + n;
     time_.shared += time_.waves * points / (m * n) * (read + written) * bytes / perUs(rates_.shared);
   }

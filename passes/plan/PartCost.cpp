@@ -33,9 +33,8 @@ double timeOfSums(double results, int64_t parts, PartSums how, const PartRates &
 }
 
 double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums how, const Target &target) {
-  constexpr int64_t kLine = 128;
   const double operands = double(p.batch) * double(p.m + p.n) * double(pointsFrom(p, 0)) * double(p.bytes);
-  const int64_t slots = int64_t(ceilDiv(Count(points) * p.bytes, kLine));
+  const int64_t slots = int64_t(ceilDiv(Count(points) * p.bytes, kSlotRow));
   constexpr int64_t kLeastRows = 64, kMostColumns = 256;
   double best = std::numeric_limits<double>::infinity();
   // Columns may take the unit's rows: the longer side does where the other one is too short for them; else whichever is faster, of whole
@@ -45,10 +44,13 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums 
     if (turned ? p.m >= kLeastRows && ((parts > 1 && n > kMostColumns) || m < kLeastRows) : m < kLeastRows && n > m)
       continue;
     TiledProduct tiled{p.batch * parts, m, n, slots, operands};
+    const bool across = turned ? p.acrossRows : p.acrossColumns;
+    tiled.rowPanel = (turned ? p.acrossColumns : p.acrossRows) ? kSlotRow / p.bytes : 1;
     auto consider = [&](ProductTile tile) {
       tile.n = int(std::min<int64_t>(tile.n, int64_t(llvm::alignTo(n, 8)))); // columns beyond the extent are none of the unit's
-      const bool across = turned ? p.acrossRows : p.acrossColumns, isBetween = !llvm::isPowerOf2_64(uint64_t(tile.n)) && tile.n % 64;
-      tiled.slotRow = across && isBetween ? (tile.n & -tile.n) * p.bytes : kLine;
+      const bool isBetween = !llvm::isPowerOf2_64(uint64_t(tile.n)) && tile.n % 64;
+      tiled.slotRow = across && isBetween ? (tile.n & -tile.n) * p.bytes : kSlotRow;
+      tiled.columnPanel = across ? tiled.slotRow / p.bytes : 1;
       best = std::min(best, timeOfTiles(tiled, tile, target));
     };
     constexpr int kTwoWarpgroups = 128; // rows; sums of parts, which are words, leave no room for more (te-plan)

@@ -23,8 +23,6 @@ namespace kernelc::te {
 static constexpr int64_t kColumnStep = 8;
 /// Columns that an instruction has at most.
 static constexpr int64_t kMostColumns = 256;
-/// Bytes of a slot's rows, if they are as wide as the widest swizzle.
-static constexpr int64_t kSlotRow = 128;
 
 Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const Contraction &given, const WarpgroupForm &form,
                                                      ArrayRef<int64_t> dims, bool turns) {
