@@ -332,6 +332,14 @@ static bool isOnlyRead(Value memory) {
   });
 }
 
+/// Whether a product's rounds on CUDA cores have a multiprocessor to themselves: their shared memory leaves no room for a second block.
+/// ptxas does not see it, and would leave registers for one.
+static bool standsAlone(cu::KernelOp kernel, const Target &target) {
+  return int64_t(kernel.getSharedBytes()) > target.maxSharedPerBlock / 2 &&
+         kernel.walk([](scf::ForOp loop) { return findProductRounds(loop) ? WalkResult::interrupt() : WalkResult::advance(); })
+             .wasInterrupted();
+}
+
 LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
   names_ = NameTable();
   indexBits_ = unsigned(kernel.getIndexBits());
@@ -351,7 +359,7 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
     out_ += ("// " + kernel.getSchedule() + "\n").str(); // one line, however long: it is searched for
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
-  bool exact = boundsRegisters(kernel);
+  bool exact = boundsRegisters(kernel) || standsAlone(kernel, *options_.target);
   std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
                      (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
   for (auto [i, param] : llvm::enumerate(params)) {

@@ -16,7 +16,19 @@ namespace {
 
 using absl::string_view;
 
-bool isWordChar(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+/// What the scanner asks of each character of a text.
+struct CharTable {
+  bool word[256] = {}, space[256] = {};
+  constexpr CharTable() {
+    for (int c = 0; c < 256; ++c) {
+      word[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+      space[c] = c == ' ' || (c >= '\t' && c <= '\r');
+    }
+  }
+};
+constexpr CharTable kChars;
+bool isWordChar(char c) { return kChars.word[static_cast<unsigned char>(c)]; }
+bool isSpace(char c) { return kChars.space[static_cast<unsigned char>(c)]; }
 
 /// Walks over C text token by token; comments, strings and character constants are no words.
 class Scanner {
@@ -26,12 +38,12 @@ public:
   /// The next identifier or character of punctuation; empty at the end.
   string_view next() {
     while (at_ < text_.size()) {
-      char c = text_[at_];
-      if (absl::ascii_isspace(static_cast<unsigned char>(c)))
+      const char c = text_[at_], then = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+      if (isSpace(c))
         ++at_;
-      else if (text_.substr(at_, 2) == "//")
+      else if (c == '/' && then == '/')
         at_ = std::min(text_.find('\n', at_), text_.size());
-      else if (text_.substr(at_, 2) == "/*")
+      else if (c == '/' && then == '*')
         at_ = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
       else if (c == '"' || c == '\'')
         skipQuoted(c);
@@ -176,7 +188,7 @@ private:
       absl::flat_hash_set<string_view> uses;
       Scanner scan(item.definition);
       for (string_view t = scan.next(); !t.empty(); t = scan.next())
-        if (t.size() > 1 && names.contains(t)) // a letter alone names no helper
+        if (t.size() > 1 && isWordChar(t[0]) && names.contains(t)) // a letter alone names no helper
           uses.insert(t);
       item.uses.assign(uses.begin(), uses.end());
     }

@@ -2,8 +2,10 @@
 // kernelc cache: what the disk cache holds, and why something is not in it.
 #include <iostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "driver/compile/Program.h"
 #include "driver/jit/CacheQuestion.h"
@@ -43,6 +45,19 @@ void listEntries(const DiskCache &cache) {
   }
 }
 
+/// The sizes of a call, from "M=64,N=4096".
+absl::StatusOr<std::vector<NamedSize>> parseLike(const std::string &text) {
+  std::vector<NamedSize> sizes;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    std::pair<absl::string_view, absl::string_view> given = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    int64_t value = 0;
+    if (given.first.empty() || !absl::SimpleAtoi(given.second, &value) || value < 0)
+      return absl::InvalidArgumentError(absl::StrCat("--like ", text, ": expected the sizes of a call, as in --like M=64,N=4096"));
+    sizes.push_back({std::string(given.first), value});
+  }
+  return sizes;
+}
+
 /// Whether a call would find its kernel, and if not, which parts of the key differ
 /// from the nearest entry. kFailed on a miss.
 int whyCall(DiskCache &cache, const CallOptions &options) {
@@ -60,7 +75,7 @@ int whyCall(DiskCache &cache, const CallOptions &options) {
 }
 
 /// Compiles what a call with these arguments needs on a GPU of that architecture, if the cache does not have it.
-absl::Status warm(CallOptions options) {
+absl::Status warmCall(CallOptions options) {
   options.diskCache = true;
   absl::StatusOr<Call> call = prepareCall(options);
   if (!call.ok())
@@ -84,6 +99,18 @@ absl::Status warm(CallOptions options) {
     return code.status();
   std::cout << name << " for " << target << ": " << kernel->variants[0].launches.size() << " launches of " << code->units.size()
             << " compile units, " << cold << " of them compiled now\n";
+  return absl::OkStatus();
+}
+
+/// The same of each of `calls`, the open sizes of one, or of what the arguments say alone.
+absl::Status warm(CallOptions options, const std::vector<std::vector<NamedSize>> &calls) {
+  if (calls.empty())
+    return warmCall(std::move(options));
+  for (const std::vector<NamedSize> &sizes : calls) {
+    options.like = sizes;
+    if (absl::Status done = warmCall(options); !done.ok())
+      return done;
+  }
   return absl::OkStatus();
 }
 
@@ -141,10 +168,13 @@ std::string findMistake(const std::vector<std::string> &words) {
                           : "unexpected argument";
 }
 
-/// Carries out words[0], about which nothing is wrong, on `cache`; `bytes`: what pruning leaves, -1 the limit that is set.
-int runVerb(DiskCache &cache, CallOptions &call, int64_t bytes) {
+/// Carries out words[0], about which nothing is wrong, on `cache`; `bytes`: what pruning leaves, -1 the limit that is set; `calls`: open
+/// sizes, where they are given.
+int runVerb(DiskCache &cache, CallOptions &call, int64_t bytes, const std::vector<std::vector<NamedSize>> &calls) {
   std::vector<std::string> &words = call.positionals;
   const std::string verb = words[0];
+  if (!calls.empty() && verb != "warm")
+    call.like = calls.front();
   if (verb == "path") {
     std::cout << cache.path() << "\n";
     return kDone;
@@ -160,7 +190,7 @@ int runVerb(DiskCache &cache, CallOptions &call, int64_t bytes) {
   }
   if (verb == "keep" || verb == "warm") {
     words.erase(words.begin());
-    absl::Status done = verb == "keep" ? keep(cache, call) : warm(call);
+    absl::Status done = verb == "keep" ? keep(cache, call) : warm(call, calls);
     return done.ok() ? int(kDone) : reportFailure(done);
   }
   if (verb == "ls") {
@@ -188,15 +218,18 @@ int cacheCommand(const std::vector<std::string> &args) {
   call.device = "cpu"; // nothing runs
   call.diskCache = call.runs = false;
   std::string size;
-  Options options(
-      "cache",
-      "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | warm FILE.kc [NAME=VALUE ...] | keep FILE.kc [NAME=VALUE ...] --schedule FILE | "
-      "verify | prune | clear | path",
-      "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
-      "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'warm' compiles ahead\n"
-      "what a call with these arguments needs. 'keep' puts a schedule there that 'kernelc tune' has found elsewhere, for calls with\n"
-      "these arguments.");
-  options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)");
+  std::vector<std::string> likes;
+  Options options("cache",
+                  "ls | why KERNEL [FILE.kc [NAME=VALUE ...]] | warm FILE.kc [NAME=VALUE ...] [--like SIZE=N,..] | keep FILE.kc "
+                  "[NAME=VALUE ...] --schedule FILE | "
+                  "verify | prune | clear | path",
+                  "Looks after the cache of compiled kernels. 'why' prints the parts of a kernel's keys; with a file it says whether\n"
+                  "a call with these arguments would be a hit, and if not, what differs from the nearest entry. 'warm' compiles ahead\n"
+                  "what a call with these arguments needs, of tensors of the sizes of --like. 'keep' puts a schedule there that 'kernelc "
+                  "tune' has found elsewhere, for calls with\n"
+                  "these arguments.");
+  options.value("--to", size, "SIZE", "prune: leave at most so much (500M, 2G)")
+      .list("--like", likes, "SIZE=N,..", "the sizes of a call, which stay open in the kernel; warm: once for each call to compile for");
   call.add(options);
   if (std::optional<int> code = options.parse(args))
     return *code;
@@ -205,8 +238,20 @@ int cacheCommand(const std::vector<std::string> &args) {
   std::optional<int64_t> bytes = size.empty() ? std::optional<int64_t>(-1) : DiskCache::parseSize(size);
   if (!bytes)
     return options.usageError("--to takes a size such as 500M");
+  std::vector<std::vector<NamedSize>> calls;
+  for (const std::string &like : likes) {
+    absl::StatusOr<std::vector<NamedSize>> sizes = parseLike(like);
+    if (!sizes.ok())
+      return options.usageError(std::string(sizes.status().message()));
+    calls.push_back(*std::move(sizes));
+  }
+  const std::string &verb = call.positionals[0];
+  if (calls.size() > 1 && verb != "warm")
+    return options.usageError(verb + " takes one --like");
+  if (!calls.empty() && verb != "warm" && verb != "keep" && (verb != "why" || call.positionals.size() == 2))
+    return options.usageError("--like belongs to warm, keep and why FILE.kc");
   std::unique_ptr<DiskCache> cache = DiskCache::open();
-  return runVerb(*cache, call, *bytes);
+  return runVerb(*cache, call, *bytes, calls);
 }
 
 } // namespace kernelc::tools

@@ -41,6 +41,17 @@ absl::StatusOr<std::vector<NamedSize>> openSizes(const std::string &file, const 
   return named;
 }
 
+absl::Status checkLike(const Kernel &kernel, const std::vector<NamedSize> &like) {
+  std::vector<std::string> names;
+  for (const SizeRecipe &s : kernel.sizes)
+    names.push_back(s.name);
+  for (const NamedSize &given : like)
+    if (absl::c_find(names, given.first) == names.end())
+      return absl::InvalidArgumentError(absl::StrCat("--like ", given.first, ": kernel '", kernel.name, "' has no open size of that name",
+                                                     names.empty() ? "" : "; it has ", absl::StrJoin(names, ", ")));
+  return absl::OkStatus();
+}
+
 } // namespace
 
 absl::StatusOr<Call> prepareCall(const CallOptions &o) {
@@ -88,6 +99,9 @@ absl::StatusOr<Call> prepareCall(const CallOptions &o) {
     absl::StatusOr<std::vector<NamedSize>> sizes = openSizes(o.positionals[0], signature, source->options.constants);
     if (!sizes.ok())
       return sizes.status();
+    if (absl::Status known = checkLike(signature, o.like); !known.ok())
+      return known;
+    sizes->insert(sizes->end(), o.like.begin(), o.like.end());
     absl::StatusOr<HostArguments> arguments = makeArguments(signature, *values, *sizes, o.runs);
     if (!arguments.ok())
       return arguments.status();

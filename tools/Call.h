@@ -20,11 +20,12 @@ struct CallOptions {
   std::string device = "auto", arch;
   std::vector<std::string> positionals; ///< FILE.kc, then NAME=VALUE
   std::string variant = "default";
-  std::string seed;         ///< of the emulator's order of threads; "": in order
-  bool diskCache = true;    ///< not an option: off for commands that only look at the cache
-  bool tuned = true;        ///< not an option: off where schedules are searched
-  bool hasArguments = true; ///< not an option: off where sizes and values come later
-  bool runs = true;         ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
+  std::vector<NamedSize> like; ///< not an option of all commands: sizes that stay open, and whose values this call has
+  std::string seed;            ///< of the emulator's order of threads; "": in order
+  bool diskCache = true;       ///< not an option: off for commands that only look at the cache
+  bool tuned = true;           ///< not an option: off where schedules are searched
+  bool hasArguments = true;    ///< not an option: off where sizes and values come later
+  bool runs = true;            ///< not an option: off where nothing runs, so that tensors need no values and remarks no second place
 
   void add(Options &options);
 };

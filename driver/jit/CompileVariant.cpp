@@ -16,21 +16,27 @@ absl::Status refusedByPolicy(absl::string_view what, const DiskCache &cache) {
                   RuntimeErrorKind::NotLoaded);
 }
 
-absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile) {
+absl::StatusOr<VariantCode> SessionState::findCode(const Variant &variant, std::vector<size_t> *cold) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (!loaded.ok())
     return loaded.status();
   VariantCode code;
   code.units = compileUnitsOf(variant);
   code.cubins.resize(code.units.size());
-  std::vector<size_t> cold;
   for (size_t u = 0; u < code.units.size(); ++u)
     if (std::optional<Cubin> found = getCache().findCubin(**loaded, code.units[u].text, variant.target))
       code.cubins[u] = *std::move(found);
     else
-      cold.push_back(u);
-  if (cold.empty())
-    return code;
+      cold->push_back(u);
+  return code;
+}
+
+absl::StatusOr<VariantCode> SessionState::compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile) {
+  std::vector<size_t> cold;
+  absl::StatusOr<VariantCode> found = findCode(variant, &cold);
+  if (!found.ok() || cold.empty())
+    return found;
+  VariantCode code = *std::move(found);
   if (!mayCompile)
     return refusedByPolicy(programName, getCache());
   // The longest first: what is left at the end is short then.

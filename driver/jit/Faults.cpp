@@ -11,10 +11,42 @@
 
 namespace kernelc {
 
-FaultTexts::FaultTexts(Program &program, const Kernel &signature) : kernel_(signature.name) {
-  (void)program.withModule([&](mlir::ModuleOp module) -> absl::Status {
+/// The kernel's last input where its name, kind and type are those of a record; else -1. Others may be called so.
+static int findLikeRecord(const Kernel &signature) {
+  int last = -1;
+  for (size_t i = 0; i < signature.params.size(); ++i)
+    if (signature.params[i].kind != ParamKind::Output)
+      last = int(i);
+  if (last < 0)
+    return -1;
+  const Param &p = signature.params[last];
+  const bool isLike = p.name == te::kRecord && p.kind == ParamKind::InOut && p.type == ElementType::i64 && p.dims.size() == 1;
+  return isLike ? last : -1;
+}
+
+FaultTexts::FaultTexts(Program &program, const Kernel &signature) : program_(program), kernel_(signature.name) {
+  const int like = findLikeRecord(signature);
+  if (like < 0)
+    return;
+  const Param &p = signature.params[like];
+  const SourceLoc &own = signature.loc;
+  int64_t count = 0;
+  // A record stands where its kernel's name does, as no parameter of a text can.
+  const bool isRecord = own.line > 0 && p.loc.file == own.file && p.loc.line == own.line && p.loc.column == own.column;
+  count_ = isRecord && p.dims[0].isConstant(&count) ? size_t(count) : entries().size();
+  param_ = count_ ? like : -1;
+}
+
+const std::vector<FaultTexts::Entry> &FaultTexts::entries() const {
+  absl::call_once(once_, [this] { entries_ = read(); });
+  return entries_;
+}
+
+std::vector<FaultTexts::Entry> FaultTexts::read() const {
+  std::vector<Entry> entries;
+  (void)program_.withModule([&](mlir::ModuleOp module) -> absl::Status {
     for (auto op : module.getOps<te::KernelOp>()) {
-      if (op.getSymName() != signature.name)
+      if (op.getSymName() != kernel_)
         continue;
       for (const te::Fault &f : te::getFaults(op)) {
         Entry e{sourceLocOf(f.loc), f.what, {f.indices.begin(), f.indices.end()}, {}, {}};
@@ -22,22 +54,23 @@ FaultTexts::FaultTexts(Program &program, const Kernel &signature) : kernel_(sign
           e.lows.push_back(sizeExprOf(low));
         for (mlir::AffineExpr extent : f.extents.getResults())
           e.extents.push_back(sizeExprOf(extent));
-        entries_.push_back(std::move(e));
+        entries.push_back(std::move(e));
       }
-      if (!entries_.empty())
-        param_ = int(op.getBlock().getNumArguments()) - 1;
     }
     return absl::OkStatus();
   });
+  return entries;
 }
 
-void FaultTexts::clear(int64_t *record) const { std::fill_n(record, entries_.size(), te::kNoFault); }
+void FaultTexts::clear(int64_t *record) const { std::fill_n(record, count_, te::kNoFault); }
 
 absl::Status FaultTexts::check(const int64_t *record, const std::vector<int64_t> &sizes) const {
-  for (size_t i = 0; i < entries_.size(); ++i) {
+  for (size_t i = 0; i < count_; ++i) {
     if (record[i] == te::kNoFault)
       continue;
-    const Entry &e = entries_[i];
+    if (i >= entries().size()) // the text was read before, and is the same
+      return absl::InternalError(absl::StrCat("kernel '", kernel_, "': guard ", i, " has found something, and nothing says what"));
+    const Entry &e = entries()[i];
     std::string at;
     int64_t rest = record[i];
     for (size_t d = e.indices.size(); d-- > 0;) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -15,13 +16,15 @@
 
 namespace kernelc {
 
-/// What the numbers of one kernel's record mean.
+/// What the numbers of one kernel's record mean. The signature says whether there is one: a program whose code the disk cache
+/// holds is not read for it, but when a guard has found something. Thread-safe.
 class FaultTexts {
 public:
+  /// Both outlive it.
   FaultTexts(Program &program, const Kernel &signature);
   /// The record among Kernel::params; -1: the kernel has no guards.
   int param() const { return param_; }
-  size_t count() const { return entries_.size(); }
+  size_t count() const { return count_; }
   /// Fills a record with what says that nothing has happened.
   void clear(int64_t *record) const;
   /// OutOfRange, with place, subscript and point, of the first guard that found something.
@@ -34,9 +37,15 @@ private:
     std::vector<std::string> indices;
     std::vector<SizeExpr> lows, extents;
   };
-  std::string kernel_;
+  const std::vector<Entry> &entries() const;
+  std::vector<Entry> read() const;
+
+  Program &program_;
+  const std::string kernel_;
   int param_ = -1;
-  std::vector<Entry> entries_;
+  size_t count_ = 0;
+  mutable absl::once_flag once_;
+  mutable std::vector<Entry> entries_; ///< of entries() alone
 };
 
 /// The records of a kernel's calls on GPUs: host memory that all of them write to, one for each set of sizes. A fault stays there

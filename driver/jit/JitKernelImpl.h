@@ -67,7 +67,8 @@ struct JitKernel::Impl {
   /// The code on the device, compiled if need be.
   absl::StatusOr<std::shared_ptr<LoadedKernel>> load(Device &device, VariantSet &set, const CompiledVariant &variant, bool mayCompile);
   absl::StatusOr<std::shared_ptr<LoadedKernel>> loadCode(Device &device, const CompiledVariant &variant, const VariantCode &code);
-  /// Fast code where it ends before the full code is there; else the full code; null where this is not known or not worth it.
+  /// The full code where the disk cache has it; fast code where that ends before the full code is there; else the full code; null where
+  /// this is not known or not worth it.
   std::shared_ptr<LoadedKernel> loadTiered(Device &device, VariantSet &set, const CompiledVariant &variant, const CheckedArgs &args,
                                            Serving &entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   /// Lets full code that has come take the place of fast code; where it failed, that stays.

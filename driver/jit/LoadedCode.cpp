@@ -71,7 +71,18 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::getLoaded(Device 
 std::shared_ptr<LoadedKernel> JitKernel::Impl::loadTiered(Device &device, VariantSet &set, const CompiledVariant &variant,
                                                           const CheckedArgs &args, Serving &entry) {
   const std::string name = absl::StrCat(signature.name, ".cu");
-  absl::StatusOr<std::unique_ptr<RunningCode>> full = RunningCode::start(*session, variant.variant(), name);
+  std::vector<size_t> cold;
+  absl::StatusOr<VariantCode> known = session->findCode(variant.variant(), &cold);
+  if (!known.ok())
+    return nullptr;
+  if (cold.empty()) { // where the driver refuses it, load() takes it away
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> kept = loadCode(device, variant, *known);
+    if (!kept.ok())
+      return nullptr;
+    set.remarkOn(*known);
+    return *kept;
+  }
+  absl::StatusOr<std::unique_ptr<RunningCode>> full = RunningCode::start(*session, *std::move(known), cold, variant.variant().target, name);
   if (!full.ok() || !*full)
     return nullptr;
   absl::StatusOr<WorkCount> work = countWork(*program, signature, args.sizes);

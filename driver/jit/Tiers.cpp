@@ -36,27 +36,20 @@ absl::StatusOr<CompilePolicy> parseCompilePolicy(absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no policy for compiling; there are block, tiered and strict"));
 }
 
-absl::StatusOr<std::unique_ptr<RunningCode>> RunningCode::start(SessionState &session, const Variant &variant,
-                                                                absl::string_view programName) {
+absl::StatusOr<std::unique_ptr<RunningCode>> RunningCode::start(SessionState &session, VariantCode known, const std::vector<size_t> &cold,
+                                                                absl::string_view target, absl::string_view programName) {
   absl::StatusOr<Nvrtc *> nvrtc = session.getNvrtc();
   if (!nvrtc.ok())
     return nvrtc.status();
   CompileProcess *process = session.getCompileProcess(**nvrtc);
   if (!process || (*nvrtc)->version() < std::pair(13, 0))
     return nullptr;
-  std::unique_ptr<RunningCode> code(new RunningCode(session, variant.target, std::string(programName)));
-  code->code_.units = compileUnitsOf(variant);
-  code->code_.cubins.resize(code->code_.units.size());
-  std::vector<size_t> cold;
-  for (size_t u = 0; u < code->code_.units.size(); ++u)
-    if (std::optional<Cubin> found = session.getCache().findCubin(**nvrtc, code->code_.units[u].text, variant.target))
-      code->code_.cubins[u] = *std::move(found);
-    else
-      cold.push_back(u);
+  std::unique_ptr<RunningCode> code(new RunningCode(session, std::string(target), std::string(programName)));
+  code->code_ = std::move(known);
   if (cold.empty() || cold.size() > std::max(1u, std::thread::hardware_concurrency()) || !isWorthFastCode(code->code_))
     return nullptr;
   for (size_t u : cold) {
-    absl::StatusOr<std::unique_ptr<RunningCompile>> running = process->start(code->code_.units[u].text, programName, variant.target);
+    absl::StatusOr<std::unique_ptr<RunningCompile>> running = process->start(code->code_.units[u].text, programName, target);
     if (!running.ok())
       return nullptr; // who waits for it will hear why
     code->running_.emplace_back(u, *std::move(running));

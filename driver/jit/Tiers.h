@@ -15,8 +15,10 @@ namespace kernelc {
 /// The full code of a variant on its way, each unit in a worker of its own. One thread at a time.
 class RunningCode {
 public:
-  /// Null where units would wait for each other, where there is no worker, or where the disk cache has all.
-  static absl::StatusOr<std::unique_ptr<RunningCode>> start(SessionState &session, const Variant &variant, absl::string_view programName);
+  /// Of `known` the units that are `cold` (SessionState::findCode). Null where they would wait for each other, where there is no worker, or
+  /// where none is cold.
+  static absl::StatusOr<std::unique_ptr<RunningCode>> start(SessionState &session, VariantCode known, const std::vector<size_t> &cold,
+                                                            absl::string_view target, absl::string_view programName);
   /// Whether take() has an answer; waits at most so long.
   bool isReady(absl::Duration atMost = absl::ZeroDuration());
   /// The code, once; it is in the disk cache then.

@@ -9,6 +9,7 @@
 #include "passes/plan/Merging.h"
 #include "passes/plan/RowForm.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 using namespace mlir;
 
 namespace kernelc::te {
@@ -16,17 +17,22 @@ namespace kernelc::te {
 /// Bytes that a thread asks memory for at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md).
 constexpr int64_t kAskedBytes = 64;
 
+/// Whether the launch's statements read and write in so many places that NVRTC's time counts them.
+static bool hasManyAccesses(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t many) {
+  int64_t accesses = int64_t(l.ops.size());
+  for (int64_t ordinal : l.ops)
+    ops[ordinal]->walk([&](ReadOp) { ++accesses; });
+  return accesses >= many;
+}
+
 /// Vectors of a thread, of `vector` elements along launch index `along`: two, to have more bytes in flight, where that is no more than what
-/// a thread asks for at a time; of many accesses one is enough, and NVRTC takes long for each. What lacks an index of the launch, as the
-/// angles of all heads do, is asked for once.
-static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, int64_t many,
-                         const SizeFacts &facts) {
-  int64_t accesses = int64_t(l.ops.size()), bytes = 0;
+/// a thread asks for at a time. What lacks an index of the launch, as the angles of all heads do, is asked for once.
+static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, const SizeFacts &facts) {
+  int64_t bytes = 0;
   llvm::SmallPtrSet<Value, 8> counted;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
     Operation *op = ops[ordinal];
     op->walk([&, &dims = dims](ReadOp read) {
-      ++accesses;
       Operation *maker = read.getTensor().getDefiningOp();
       bool isMade = maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
       llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
@@ -38,7 +44,7 @@ static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
         bytes += vector * std::max<int64_t>(8, read.getTensor().getType().getElementType().getIntOrFloatBitWidth()) / 8;
     });
   }
-  return accesses < many && 2 * bytes <= kAskedBytes ? 2 : 1;
+  return 2 * bytes <= kAskedBytes ? 2 : 1;
 }
 
 /// Whether some read runs along launch index `index` while it varies along `across`, and has so many of the launch's points that it is no
@@ -80,7 +86,13 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
   l.warps = 8;
   // (What chooses rows, as numbers of 64 bits do, is read once for many elements.)
   int64_t vector = contiguous < 0 ? s.vector() : s.vectorAlong(contiguous);
-  int64_t left = l.warps * 32 * vector * vectorsOf(l, ops_, contiguous, vector, costs_.threads.manyAccesses, facts_);
+  // Of many accesses one vector is enough, for each of which NVRTC takes long, and longer where it ends inside a row: such rows have
+  // vectors that fit them, be they of one element.
+  const bool many = hasManyAccesses(l, ops_, costs_.threads.manyAccesses),
+             cuts = !many || contiguous < 0 || knownDivisor(l.extents.getResult(contiguous), facts_) % vector == 0;
+  if (!cuts)
+    vector = std::gcd(vector, knownDivisor(l.extents.getResult(contiguous), facts_));
+  int64_t left = l.warps * 32 * vector * (many ? 1 : vectorsOf(l, ops_, contiguous, vector, facts_));
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t index) {
@@ -111,7 +123,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     if (left <= 1)
       break;
   }
-  if (contiguousCount == 1)
+  if (contiguousCount == 1 && cuts)
     cutAlongRows(l, ops_, facts_, costs_.alignedRows);
 }
 

@@ -8,6 +8,7 @@
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/ProductTime.h"
+#include "passes/plan/TileLengths.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -62,6 +63,8 @@ public:
     // Few blocks, of which a multiprocessor has room for more than its share, are placed unevenly while a launch before them ends.
     if (!isMma_ && small_ && !l_.producerWarps && s_.hasFewTiles(l_, c_, dims_))
       l_.dependent = false;
+    if (!isMma_)
+      spreadUneven(reduce);
   }
 
 private:
@@ -272,6 +275,36 @@ private:
     };
     while (tileK_ > 8 && passing() > s_.costs_.cores.passing * 32 * l_.warps)
       halveK();
+  }
+
+  /// Tiles that a condition makes of unequal length: where the longest takes about as long as all of a multiprocessor's, it has that to
+  /// itself, with the registers of two blocks; where it does not take much longer, tiles come the longest first, since a long one that
+  /// begins last would run alone (docs/lab/2026-11-27-first-launch-12.md).
+  void spreadUneven(ReduceOp reduce) {
+    constexpr int64_t kAlone = 150, kLongestFirst = 90; // percent of the longest tile that a multiprocessor has to do
+    std::optional<TileLengths> lengths = findTileLengths(reduce, l_, dims_, s_.likely_);
+    Count tiles = s_.likelyTiles(l_, c_, dims_);
+    if (!lengths || lengths->total == lengths->tiles * lengths->longest || tiles <= Count(0) || l_.persistent || l_.cluster > 1)
+      return;
+    const Count work = 100 * tiles * lengths->total, most = Count(lengths->longest) * lengths->tiles * s_.target_.smCount;
+    if (!l_.producerWarps && l_.minBlocks == 1 && bm_ * bn_ >= 64 * 32 * l_.warps && work < kAlone * most)
+      l_.stages = std::max<int64_t>(l_.stages, s_.target_.maxSharedPerBlock / 2 / ((bm_ + bn_) * bk_ * bytes_) + 1);
+    if (work >= kLongestFirst * most)
+      takeLongestFirst();
+  }
+
+  /// Along an index of whose later tiles the sums are longer (`k <= i`).
+  void takeLongestFirst() {
+    for (int64_t g : l_.grid) {
+      auto growsAlongSum = [&](bool fromStart) {
+        return llvm::any_of(c_.k, [&](unsigned k) { return s_.growsAlong(l_, g, dims_[k], fromStart); });
+      };
+      if (!growsAlongSum(false) || growsAlongSum(true))
+        continue;
+      l_.clusterIndex = g;
+      l_.descending = true;
+      return;
+    }
   }
 
   /// Few tiles: more warps for each, until a multiprocessor has some of them to turn to.

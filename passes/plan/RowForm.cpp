@@ -210,8 +210,9 @@ std::optional<RowForm> findAlignedRows(const LaunchPlan &l, ArrayRef<Operation *
     if (int64_t(i) != rows->index && rows->form.isFunctionOfDim(i) && l.tiles[i] != 1)
       return std::nullopt;
   int64_t length = knownMax(l.extents.getResult(rows->index), facts), held = l.tiles[rows->index] * l.cluster;
-  // What is held is held from the first vector on.
-  bool fits = llvm::is_contained(l.grid, rows->index) ? l.cluster == 1 && hasFewOutside(l, *rows, facts, costs)
+  // Threads of a tile with less than a vector for each have elements: so wants the plan. What is held is held from the first vector on.
+  bool hasVectors = held >= l.warps * 32 * rows->align;
+  bool fits = llvm::is_contained(l.grid, rows->index) ? l.cluster == 1 && hasVectors && hasFewOutside(l, *rows, facts, costs)
                                                       : held < length || held >= length + rows->align - 1;
   return fits && l.tiles[rows->index] % rows->align == 0 ? rows : std::nullopt;
 }

@@ -51,6 +51,24 @@ try:
     _patience.patiently(lambda: 1 / 0)
 except ZeroDivisionError:
     print("raises")
+me = lambda: _patience.patiently(threading.get_ident)
+print("kept", me() == me() != threading.get_ident())
+pid = os.fork()
+if pid == 0:
+    os._exit(0 if me() != threading.get_ident() else 1)
+print("forked", os.waitpid(pid, 0)[1])
+_patience.IDLE_SECONDS = 0.01
+me()
+time.sleep(2.0)  # the first one, too
+print("ends", threading.active_count(), me() != threading.get_ident())
+def late():
+    time.sleep(1.0)
+    print("waited for", flush=True)
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    _patience.patiently(late)
+except KeyboardInterrupt:
+    print("leaves", flush=True)
 """
 
 FORK = """
@@ -168,7 +186,8 @@ class Interrupts(unittest.TestCase):
         self.interrupted("emulator", 700)
 
     def test_compilations(self):
-        self.assertEqual(run(COMPILE).stdout.split("\n")[:3], ["interrupted True", "3", "raises"])
+        self.assertEqual(run(COMPILE).stdout.split("\n"),
+                         ["interrupted True", "3", "raises", "kept True", "forked 0", "ends 1 True", "leaves", "waited for", ""])
 
     def test_fork_after_use_with_live_threads(self):
         result = run(FORK)

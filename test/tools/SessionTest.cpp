@@ -11,11 +11,15 @@
 #include <set>
 #include <thread>
 
+#include "driver/compile/CacheKeys.h"
+#include "driver/compile/Program.h"
 #include "driver/jit/HostRun.h"
 #include "driver/tune/PlannedSchedule.h"
 #include "driver/verify/HostCheck.h"
 #include "driver/verify/HostValues.h"
+#include "ir/te/Faults.h"
 #include "runtime/DiskCache.h"
+#include "support/ArtifactJson.h"
 
 namespace kernelc {
 namespace {
@@ -284,6 +288,33 @@ TEST(Session, ArtifactsComeFromTheDiskCache) {
     EXPECT_EQ(runOnHost(**kernel, {Place::Cpu}, t), absl::OkStatus());
   }
   EXPECT_EQ(texts[0], texts[1]);
+}
+
+// What is in the cache is not read again: neither for the kernel's signature nor for whether it has guards, until one finds something.
+TEST(Session, ProgramsFromTheCacheAreNotRead) {
+  const std::string folder = freshFolder();
+  const std::string guarded = "def take(x: f32[N], at: i32[M]) -> (y: f32[M]) { y[i] = x[at[i]] }";
+  const std::string unguarded = "def add(x: f32[N], inout faults: i64[2]) -> (y: f32[N]) {\n  y[i] = x[i] + 1\n  faults[j] += 1\n}";
+  auto first = Session::create(withCache(folder));
+  auto take = first->compile(guarded), add = first->compile(unguarded);
+  ASSERT_TRUE(take.ok() && add.ok()) << take.status() << add.status();
+  ASSERT_GE((*take)->recordParam(), 0);
+  EXPECT_EQ((*add)->recordParam(), -1);
+  auto again = Session::create(withCache(folder))->compile(unguarded);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->recordParam(), -1);
+
+  // Under the key of a text that nobody can read.
+  const std::string broken = "no kernel is spelled so";
+  CacheKey key = requestKey(*Program::createLazy(broken, {}, {}), "signatures", "");
+  first->cache().put(DiskCache::Kind::Request, key, *artifactToJson({(*take)->signature()}));
+  auto lazy = Session::create(withCache(folder))->compile(broken);
+  ASSERT_TRUE(lazy.ok()) << lazy.status();
+  EXPECT_EQ((*lazy)->recordParam(), (*take)->recordParam());
+  const std::vector<int64_t> nothing(1, te::kNoFault), something(1, 3);
+  EXPECT_EQ((*lazy)->checkRecord(nothing.data(), {5, 4}), absl::OkStatus());
+  EXPECT_TRUE(absl::IsInternal((*lazy)->checkRecord(something.data(), {5, 4})));
+  EXPECT_TRUE(absl::IsOutOfRange((*take)->checkRecord(something.data(), {5, 4})));
 }
 
 TEST(Session, PolicyIsPartOfTheProgramAndOfTheCache) {
