@@ -2,6 +2,8 @@
 // Bodies of domain ops: expression trees, index values and reads. See Emit.h.
 #include "frontend/Emit.h"
 
+#include "ir/te/Marks.h"
+
 using namespace mlir;
 
 namespace kernelc::frontend {
@@ -74,7 +76,10 @@ Value RegionEmitter::emitNode(Node *n, Value first) {
   case Node::Or: return arith::OrIOp::create(builder, loc, first, emit(n->ops[1]));
   case Node::Select: {
     Value a = emit(n->ops[1]), b = emit(n->ops[2]);
-    return arith::SelectOp::create(builder, loc, first, a, b);
+    auto choice = arith::SelectOp::create(builder, loc, first, a, b);
+    if (n->intValue)
+      te::kOfManySteps.putOn(choice);
+    return choice;
   }
   case Node::Cast: return emitWiden(emitNarrow(first, n->ops[0]->type, n->castTo, loc), n->castTo, n->type, loc);
   case Node::Math: {

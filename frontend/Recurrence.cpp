@@ -108,8 +108,10 @@ private:
     form_->identity = {number(1, wide), zero};
     Node *a1 = form_->params[0], *b1 = form_->params[1], *a2 = form_->params[2], *b2 = form_->params[3];
     Node *factor = a2;
-    if (isFloat(wide)) // a long product that has overflowed says nothing of a state that is zero
+    if (isFloat(wide)) { // a long product that has overflowed says nothing of a state that is zero
       factor = select(elab_.makeCompare(arith::CmpIPredicate::eq, b1, zero, core_.loc), zero, a2);
+      factor->intValue = 1; // kOfManySteps of ir/te/Marks.h
+    }
     Node *next = nullptr;
     if (isFloat(wide)) {
       next = elab_.make(Node::Math, wide, core_.loc);

@@ -4,6 +4,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/te/InternalError.h"
+#include "ir/te/Marks.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -94,12 +95,28 @@ void copyCombine(OpBuilder &b, FoldOp op, Region &region, bool turned, Location 
   }
 }
 
+/// Decides of the choices of a fold's combine that only what several steps come to needs. A walk that takes in `oneStep` at a time makes
+/// none, unless all of a state is wanted: that is of a part of the steps, to be composed with what comes before.
+static void settleChoices(FoldOp op, bool oneStep) {
+  bool isFromFirst = op.getFields().size() < op.getIdentity().size();
+  for (auto choice : llvm::make_early_inc_range(op.getCombine().getOps<arith::SelectOp>())) {
+    if (!kOfManySteps.isOn(choice))
+      continue;
+    kOfManySteps.removeFrom(choice);
+    if (!oneStep || !isFromFirst)
+      continue;
+    choice.replaceAllUsesWith(choice.getFalseValue());
+    choice.erase();
+  }
+}
+
 LogicalResult LaunchEmitter::emitFold(FoldOp op, ArrayRef<int64_t> dims) {
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   ArrayRef<int64_t> kept = dims.take_front(op.getNumParallel()), reduced = dims.drop_front(op.getNumParallel());
   bool meets = llvm::any_of(reduced, [&](int64_t i) { return l_.tiles[i] > 1; });
   if (meets && !op.getCommutative())
     return emitInternalError(op) << "a fold whose order is not free has tiles of several points";
+  settleChoices(op, /*oneStep=*/!meets);
   BodyToTiles shaper(b_, c_, op, dims);
   SmallVector<int64_t> shape = shaper.shapeOf(meets ? dims : kept), keptShape = shaper.shapeOf(kept);
   bool ok = true;
@@ -139,6 +156,7 @@ LogicalResult LaunchEmitter::emitFoldScan(FoldOp op, const Scan &scan, ArrayRef<
   BodyToTiles body(b_, c_, op, dims);
   ArrayRef<int64_t> results = dims.take_front(op.getNumParallel());
   int64_t along = dims[scan.along];
+  settleChoices(op, /*oneStep=*/l_.tiles[along] == 1 && !scan.behind);
   if (l_.tiles[along] == 1) {
     Values next = takeTile(op, dims, where, state, scan.behind, loc);
     if (next.empty())
