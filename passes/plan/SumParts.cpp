@@ -110,6 +110,9 @@ private:
         return {};
       if (endsEarly) {
         chunk = wholeTiles(llvm::divideCeil(next, wantedParts_));
+        // A block that holds its part has a tile of a power of two: of 12288 points a quarter of the threads would have none.
+        if (isPlain_ && !column_ && chunk <= by_.target.costs->rows.largestHeld)
+          chunk = llvm::bit_floor(uint64_t(chunk));
         parts_.lastIsShorter = true;
       }
     }

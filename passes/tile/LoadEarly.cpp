@@ -27,6 +27,8 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     const Target *target = findTarget(absl::string_view(func.getTarget().data(), func.getTarget().size()));
     if (!dot && target)
       func.walk([&](Block *block) { startBlock(func, block, *target); });
+    if (!dot && target && func.getAlignedRows())
+      func.walk([&](Block *block) { startBranches(func, block, *target); });
     if (!func.getProducerWarps() || !dot || !target)
       return;
     int64_t left = registersLeft(func, dot, *target);
@@ -82,6 +84,29 @@ struct TileLoadEarlyPass : impl::TileLoadEarlyBase<TileLoadEarlyPass> {
     for (LoadOp load : llvm::make_early_inc_range(block->getOps<LoadOp>())) {
       int64_t registers = registersOfTile(func, load.getResult());
       if (first->isBeforeInBlock(load) && registers <= left && !isWrittenBefore(load) && moveBefore(load, first))
+        left -= registers;
+    }
+  }
+
+  /// Where rows end inside vectors, what a thread loads of each tensor is a branch, across which nothing moves by itself: a sum of two
+  /// loads between the branches would wait for memory before the third asks for it. So all of a block ask before the first computation.
+  static void startBranches(FuncOp func, Block *block, const Target &target) {
+    auto computes = [](Operation &op) {
+      return op.getNumResults() == 1 && isa<RankedTensorType>(op.getResult(0).getType()) && !isa<LoadOp>(op) && !isScalarCode(&op) &&
+             llvm::any_of(op.getOperands(), [](Value v) { return v.getDefiningOp<LoadOp>(); });
+    };
+    auto found = llvm::find_if(*block, computes);
+    if (found == block->end())
+      return;
+    Operation *first = &*found;
+    int64_t left = registersOfThose(func, target) - target.costs->threads.besideEarlyLoads - registersAcross(func, first);
+    for (Operation *op = first; op && op->getNumRegions() == 0 && !isa<ReduceOp>(op);) {
+      auto load = dyn_cast<LoadOp>(op);
+      op = op->getNextNode();
+      if (!load || load.getMask().empty())
+        continue;
+      int64_t registers = registersOfTile(func, load.getResult());
+      if (registers <= left && !isWrittenBefore(load) && moveBefore(load, first))
         left -= registers;
     }
   }

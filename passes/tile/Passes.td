@@ -122,6 +122,9 @@ def TileLoadEarly : Pass<"tile-load-early", "::kernelc::tile::FuncOp"> {
     *Runs after `tile-stage-loads`, because* what tensor copies bring needs no registers; *before
     `tile-specialize-warps`*, so that a team that waits for its turn has issued its loads by then.
 
+    Where rows end inside vectors, each thread's load of a tensor is a branch, across which ptxas moves nothing. Such loads of a block stand
+    before what is computed of the first of them, so that all of them are on their way together.
+
     Left alone: behind a product, matrices, tensors that the launch writes, and functions without producer warps, where the other blocks
     of a multiprocessor run meanwhile; loads that need results or other loads (gathers); what may have been written before, in an
     earlier round too. Numeric effect: none.
