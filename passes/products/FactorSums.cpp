@@ -7,6 +7,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/products/ChooseRowsLast.h"
 #include "passes/products/NestedSums.h"
 #include "passes/products/SeparateWindows.h"
 #include "passes/products/SpreadOffsets.h"
@@ -391,7 +392,8 @@ struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
       for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
         takeNested(kernel, reduce, max);
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
-      spreadOffsets(reduce, max);
+      if (!spreadOffsets(reduce, max) && policy->empty())
+        chooseRowsLast(reduce, max);
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (reduce.getKind() == Combiner::Sum)
         Factoring(kernel, reduce, max, !policy->empty()).run(reduce);

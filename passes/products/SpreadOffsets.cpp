@@ -60,7 +60,6 @@ public:
   }
 
 private:
-  
   bool isFree(Value v) const { return findSupport(v, dims_).find_next(int(parallel_) - 1) < 0; }
 
   bool findSpreads() {
