@@ -38,8 +38,8 @@ namespace {
 class ClassCounter : StatementWriter {
 public:
   explicit ClassCounter(ReduceOp reduce)
-      : StatementWriter(reduce, reduce.getName().value_or("count")), reduce_(reduce), parallel_(reduce.getNumParallel()), named_(parallel_) {
-  }
+      : StatementWriter(reduce, reduce.getName().value_or("count")), reduce_(reduce), parallel_(reduce.getNumParallel()),
+        named_(parallel_) {}
 
   /// Whether data names some of the results that a point counts for.
   bool find() {
@@ -75,8 +75,8 @@ public:
     bool isFloat = isa<FloatType>(type.getElementType());
     Type word = isFloat ? Type(b.getI32Type()) : type.getElementType();
     auto kept = reduce_.getExtents().getResults().take_front(parallel_);
-    SmallVector<StringRef> names = llvm::map_to_vector(
-        reduce_.getIndices().getValue().take_front(parallel_), [](Attribute a) { return cast<StringAttr>(a).getValue(); });
+    SmallVector<StringRef> names = llvm::map_to_vector(reduce_.getIndices().getValue().take_front(parallel_),
+                                                       [](Attribute a) { return cast<StringAttr>(a).getValue(); });
     Value zeros = makeCompute(named("_zeros"), names, kept, word, [&](ValueRange) { return one(word, 0); }).getResult();
     Value counts = scatter(zeros, word);
     if (isFloat)
@@ -117,7 +117,8 @@ private:
       if (!isNamed_[d])
         continue;
       Value end = value(reduce_.getExtents().getResult(d), {});
-      for (Value inside : {compare(arith::CmpIPredicate::sge, yields.back(), index(0)), compare(arith::CmpIPredicate::slt, yields.back(), end)})
+      for (Value inside :
+           {compare(arith::CmpIPredicate::sge, yields.back(), index(0)), compare(arith::CmpIPredicate::slt, yields.back(), end)})
         counts = counts ? both(counts, inside) : inside;
     }
     for (Value part : rest_)

@@ -73,9 +73,9 @@ ScatterOp ScatterSorter::takeSpans(unsigned walked) {
     left.push_back(op_.getExtents().getResult(d));
     names.push_back(op_.getIndices()[d]);
   }
-  auto rest = ScatterOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), op_.getKindAttr(), b.getArrayAttr(names),
-                                over(left), IntegerSetAttr(), op_.getInit(), op_.getShape(), op_.getNameAttr(), op_.getGuarded(),
-                                op_.getAnyOrder());
+  auto rest =
+      ScatterOp::create(b, loc(), cast<RankedTensorType>(op_.getResult().getType()), op_.getKindAttr(), b.getArrayAttr(names), over(left),
+                        IntegerSetAttr(), op_.getInit(), op_.getShape(), op_.getNameAttr(), op_.getGuarded(), op_.getAnyOrder());
   copyHints(op_, rest);
   SmallVector<Value> roots(op_.getSubscripts());
   for (Value part : splitConjuncts(op_.getYield().getCondition()))

@@ -7,6 +7,7 @@
 #include "passes/analysis/Definitions.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Rewrite.h"
+#include "passes/te/ChosenTerms.h"
 #include "passes/te/CountClasses.h"
 #include "passes/te/LikelySizes.h"
 #include "passes/te/StatementWriter.h"
@@ -278,6 +279,7 @@ struct TeSearchCountsPass : impl::TeSearchCountsBase<TeSearchCountsPass> {
       return signalPassFailure();
     SmallVector<int64_t> likely = likelySizes(known->sizeMax, sizeLike);
     const SortingCosts &costs = known->target->costs->sorting;
+    takeChosenTerms(getOperation());
     countClasses(getOperation(), known->facts(), {known->sizeDiv, likely}, costs);
     if (failed(rewriteEach(getOperation(), CountSearch(known->facts(), {known->sizeDiv, likely}, costs))))
       signalPassFailure();
