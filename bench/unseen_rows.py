@@ -3,6 +3,7 @@
 training and of large models, and what was added since, stand in files of their own."""
 from unseen_chains import chains
 from unseen_fields import fields
+from unseen_domains import domains
 from unseen_further import further
 from unseen_later import later
 from unseen_models import models
@@ -375,5 +376,5 @@ def blocks():
     mine("cross_attention", "B=16 S=500 T=77 E=640/64", cross_attention)
 
 
-for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains):
     family()

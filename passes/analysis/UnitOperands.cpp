@@ -47,7 +47,7 @@ Type findWarpgroupType(const Contraction &c) {
     return c.a.getDefiningOp<RoundOp>() && c.b.getDefiningOp<RoundOp>() && aStored.isF32() && bStored.isF32() ? c.unitType : Type();
   if (isF8(c.unitType))
     return isF8(aStored) && isF8(bStored) ? c.unitType : Type();
-  return aStored == c.unitType && bStored == c.unitType && c.aUnsigned == c.bUnsigned ? c.unitType : Type();
+  return aStored == c.unitType && bStored == c.unitType ? c.unitType : Type();
 }
 
 unsigned fastestDim(AffineMap shape) {

@@ -26,7 +26,10 @@ std::string wgmmaType(tile::DotOp op, Type a, Type b) {
   auto f8 = [](Type t) { return isa<Float8E4M3FNType>(t) ? "e4m3" : "e5m2"; };
   if (isa<Float8E4M3FNType, Float8E5M2Type>(a))
     return a == b ? f8(a) : std::string(f8(a)) + f8(b);
-  return a.isBF16() ? "bf16" : a.isF16() ? "f16" : a.isF32() ? "tf32" : op.getAUnsigned() ? "u8" : "s8";
+  if (!a.isInteger())
+    return a.isBF16() ? "bf16" : a.isF16() ? "f16" : "tf32";
+  auto byte = [](bool isUnsigned) { return isUnsigned ? "u8" : "s8"; };
+  return op.getAUnsigned() == op.getBUnsigned() ? byte(op.getAUnsigned()) : std::string(byte(op.getAUnsigned())) + byte(op.getBUnsigned());
 }
 
 class WgmmaLowering {

@@ -7,8 +7,10 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/plan/PlanAttr.h"
+#include "passes/products/ChooseRowsLast.h"
 #include "passes/products/NestedSums.h"
 #include "passes/products/SeparateWindows.h"
+#include "passes/products/SpreadOffsets.h"
 #include "passes/products/StepCosts.h"
 #include "passes/products/SumBody.h"
 #include "llvm/Support/Format.h"
@@ -389,6 +391,9 @@ struct TeFactorSumsPass : impl::TeFactorSumsBase<TeFactorSumsPass> {
     if (policy->empty()) // (what a policy rounds are the factors of the sums that the text has)
       for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
         takeNested(kernel, reduce, max);
+    for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+      if (!spreadOffsets(reduce, max) && policy->empty())
+        chooseRowsLast(reduce, max);
     for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
       if (reduce.getKind() == Combiner::Sum)
         Factoring(kernel, reduce, max, !policy->empty()).run(reduce);

@@ -38,6 +38,18 @@ SmallVector<OpOperand *> findProductFactors(ReduceOp reduce) {
   return areSeveral ? factors : SmallVector<OpOperand *>();
 }
 
+/// Whether a sum of products has two factors that each have an index of the results for themselves: a square or a weighted sum of a row
+/// is a reduction like others.
+bool multipliesOperands(ReduceOp reduce) {
+  SmallVector<llvm::BitVector> own;
+  for (OpOperand *factor : findProductFactors(reduce)) {
+    own.push_back(findSupport(factor->get(), reduce.getNumDims()));
+    own.back().resize(reduce.getNumParallel());
+  }
+  return llvm::any_of(
+      own, [&](const llvm::BitVector &a) { return llvm::any_of(own, [&](const llvm::BitVector &b) { return a.test(b) && b.test(a); }); });
+}
+
 /// What a value is made of, through definitions: products, with the dims that each subscript of theirs moves with, and other reductions.
 class Sources {
 public:
@@ -148,7 +160,7 @@ private:
       return;
     bool isReduced = false;
     for (auto other : kernel_.getBlock().getOps<ReduceOp>())
-      isReduced |= other != product && findProductFactors(other).empty() && isMadeOf(other, product);
+      isReduced |= other != product && !multipliesOperands(other) && isMadeOf(other, product);
     if (!isReduced)
       return;
     for (OpOperand *factor : factors)

@@ -36,6 +36,10 @@ public:
     shareOutDims();
   }
 
+  /// The index of which data of others says where it begins and ends, and that no subscript tells apart; nothing without one.
+  std::optional<unsigned> findSpan();
+  /// Reduces the points of each span of index `walked` first; returns the scatter that takes this one's place.
+  ScatterOp takeSpans(unsigned walked);
   /// So few rows that each may ask all points.
   bool hasFewRows();
   /// Whether indices alone say where points go, and say from a row which points reach it: those are found, and are not many more than
@@ -52,6 +56,7 @@ public:
 private:
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
 
+  ReduceOp reduceSpans(llvm::ArrayRef<unsigned> order);
   void shareOutDims();
   mlir::AffineExpr dim(unsigned d) { return b.getAffineDimExpr(d); }
   mlir::AffineExpr number(int64_t n) { return b.getAffineConstantExpr(n); }

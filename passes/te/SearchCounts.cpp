@@ -7,6 +7,8 @@
 #include "passes/analysis/Definitions.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Rewrite.h"
+#include "passes/te/ChosenTerms.h"
+#include "passes/te/CountClasses.h"
 #include "passes/te/LikelySizes.h"
 #include "passes/te/StatementWriter.h"
 #include "support/TargetCosts.h"
@@ -33,27 +35,6 @@ struct Counted {
   SmallVector<unsigned> batch; ///< dims that the left has, beside the summed one
 };
 
-bool isNumber(Value v, int64_t n) {
-  auto constant = v.getDefiningOp<arith::ConstantOp>();
-  if (!constant)
-    return false;
-  if (auto i = dyn_cast<IntegerAttr>(constant.getValue()))
-    return i.getValue() == n;
-  auto f = dyn_cast<FloatAttr>(constant.getValue());
-  return f && f.getValue().isExactlyValue(double(n));
-}
-
-/// The condition under which a point counts one.
-Value findTest(ReduceOp reduce) {
-  Value v = reduce.getYield().getValues()[0], condition = reduce.getYield().getCondition();
-  if (condition)
-    return isNumber(v, 1) ? condition : Value();
-  if (auto select = v.getDefiningOp<arith::SelectOp>(); select && isNumber(select.getTrueValue(), 1) && isNumber(select.getFalseValue(), 0))
-    return select.getCondition();
-  Operation *def = v.getDefiningOp();
-  return isa_and_nonnull<arith::ExtUIOp, arith::UIToFPOp>(def) && def->getOperand(0).getType().isInteger(1) ? def->getOperand(0) : Value();
-}
-
 bool isOrder(arith::CmpIPredicate p) { return p != arith::CmpIPredicate::eq && p != arith::CmpIPredicate::ne; }
 bool isOrder(arith::CmpFPredicate p) {
   using P = arith::CmpFPredicate;
@@ -64,7 +45,7 @@ std::optional<Counted> findCounted(ReduceOp reduce) {
   unsigned parallel = reduce.getNumParallel();
   bool isPlain = reduce.getKind() == Combiner::Sum && reduce.getNumDims() == parallel + 1 && !reduce.getInit() && !reduce.getOutMap() &&
                  !reduce.getCondition();
-  Value test = isPlain ? findTest(reduce) : Value();
+  Value test = isPlain ? findCountedTest(reduce) : Value();
   Operation *compare = test ? test.getDefiningOp() : nullptr;
   auto i = dyn_cast_or_null<arith::CmpIOp>(compare);
   auto f = dyn_cast_or_null<arith::CmpFOp>(compare);
@@ -297,7 +278,10 @@ struct TeSearchCountsPass : impl::TeSearchCountsBase<TeSearchCountsPass> {
     if (failed(known))
       return signalPassFailure();
     SmallVector<int64_t> likely = likelySizes(known->sizeMax, sizeLike);
-    if (failed(rewriteEach(getOperation(), CountSearch(known->facts(), {known->sizeDiv, likely}, known->target->costs->sorting))))
+    const SortingCosts &costs = known->target->costs->sorting;
+    takeChosenTerms(getOperation());
+    countClasses(getOperation(), known->facts(), {known->sizeDiv, likely}, costs);
+    if (failed(rewriteEach(getOperation(), CountSearch(known->facts(), {known->sizeDiv, likely}, costs))))
       signalPassFailure();
   }
 };

@@ -26,6 +26,9 @@ struct TeSortScattersPass : impl::TeSortScattersBase<TeSortScattersPass> {
     for (ScatterOp op : llvm::to_vector(kernel.getBlock().getOps<ScatterOp>())) {
       if (op.isUnique() || (op.getAnyOrder() && !owners)) // (te-split-reduce has made some)
         continue;
+      if (ScatterSorter spans(op, {div, max}, {div, likely}); owners)
+        if (std::optional<unsigned> walked = spans.findSpan())
+          op = spans.takeSpans(*walked);
       ScatterSorter sorter(op, {div, max}, {div, likely});
       bool hasOrder = op.hasOrder() && !op.getAnyOrder();
       if (sorter.findOwners() || (hasOrder && sorter.hasFewRows())) {
