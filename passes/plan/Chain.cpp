@@ -31,7 +31,7 @@ bool isPlain(Operation *op, const Contraction &c, const Target &target) {
   std::optional<WarpgroupForm> form = findChainForm(c);
   auto reduce = dyn_cast<ReduceOp>(op);
   bool cores = isOnCores(c), isTaken = form && (cores || form->type.isF16() || form->type.isBF16());
-  return isTaken && !(cores && c.where) && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
+  return isTaken && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
          !(reduce && (reduce.getInit() || reduce.getOutMap())) && !hasOwnLaunch(op) &&
          (cores || !mostInAccumulators(getKernel(op), form->type, target));
 }
