@@ -6,6 +6,7 @@ from unseen_fields import fields
 from unseen_domains import domains
 from unseen_further import further
 from unseen_later import later
+from unseen_levels import levels
 from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
@@ -28,6 +29,7 @@ def products():
     mine("tn", "M=3072 K=5000 N=2048", lambda t, a, b: a.T @ b, False)
     mine("nt", "M=1536 K=2304 N=6144", lambda t, a, b: a @ b.T, False)
     mine("nt", "M=777 K=1031 N=515", lambda t, a, b: a @ b.T, False)
+    mine("nn", "M=8205 K=2949 N=5921", lambda t, a, b: a @ b, False)
     mine("tt_bf16", "M=3456 K=4224 N=2816", lambda t, a, b: a.T @ b.T, False)
     mine("nn_bf16", "M=1400 K=2900 N=5200", lambda t, a, b: a @ b, False)
     mine("batched", "B=96 M=384 K=288 N=640", lambda t, a, b: t.bmm(a, b), False)
@@ -377,4 +379,5 @@ def blocks():
 
 
 for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, levels):
     family()

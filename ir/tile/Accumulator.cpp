@@ -88,7 +88,7 @@ AccumulatorShape wholeRows(int64_t m, int64_t n, int64_t warps) {
   return s;
 }
 
-AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, const Runs &b) {
+AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, const Runs &b, bool wholeRows) {
   constexpr int64_t kMost = 4; // neighbours of one thread
   // Threads and neighbours go by powers of two; three times as many rows (columns) are three registers of each.
   auto powerIn = [](int64_t points) { return points & -points; };
@@ -98,7 +98,7 @@ AccumulatorShape simtShape(int64_t m, int64_t n, int64_t warps, const Runs &a, c
   laneN = std::min<int64_t>(32 / laneM, mostN);
   int64_t laneR = 32 / (laneN * laneM);
   int64_t warpM = laneM * vectorM, warpN = laneN * vectorN;
-  WarpGrid g = warpGrid(m, n, warps, warpM, warpN, warpM, warpN);
+  WarpGrid g = wholeRows ? WarpGrid{warps, 1, 1} : warpGrid(m, n, warps, warpM, warpN, warpM, warpN);
   AccumulatorShape s;
   s.warpM = m / g.m;
   s.warpN = n / g.n;
@@ -207,7 +207,7 @@ AccumulatorShape accumulatorShape(Unit unit, int64_t m, int64_t n, int64_t warps
   return unit == Unit::Wgmma               ? wgmmaShape(m, n, warps, rows)
          : unit == Unit::Mma && rows.whole ? wholeRows(m, n, warps)
          : unit == Unit::Mma               ? mmaShape(m, n, warps, a.fetch == Fetch::Bytes, b.fetch == Fetch::Bytes)
-                                           : simtShape(m, n, warps, a.runs, b.runs);
+                                           : simtShape(m, n, warps, a.runs, b.runs, rows.whole);
 }
 
 } // namespace kernelc::tile

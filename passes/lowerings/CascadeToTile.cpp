@@ -338,8 +338,10 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
   // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
   std::optional<double> lag;
   for (const std::optional<Contraction> &c : contractions)
-    if (c && l_.lagging)
-      lag = std::min(lag.value_or(32), c->unitType.isF16() ? 14.0 : c->unitType.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
+    if (c && l_.lagging) {
+      Type type = c->unitType ? c->unitType : c->aType;
+      lag = std::min(lag.value_or(32), type.isF16() ? 14.0 : type.getIntOrFloatBitWidth() == 8 ? 6.0 : 32.0);
+    }
   bool hasPoints = !op.getYield().getCondition() &&
                    hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
   CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, loc);

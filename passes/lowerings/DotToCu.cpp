@@ -102,7 +102,7 @@ DotLowering::DotLowering(ThreadCode &c, tile::DotOp op, Value acc)
     aSupply_ = supply(aRing_, op.getM());
   bSupply_ = supply(bRing_, op.getN());
   tile::RowOrder rows;
-  rows.whole = takesRegisters(c.func);
+  rows.whole = takesRegisters(c.func) || readsOwnRows(c.func);
   shape_ = tile::accumulatorShape(c.func.getUnit(), m_, n_, c.func.getWarps(), aSupply_, bSupply_, rows);
   if (aRing_)
     aStart_ = aAddress_.slotStart(c.scalars.lookup(op.getNumberOfA()));

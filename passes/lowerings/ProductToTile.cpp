@@ -121,7 +121,8 @@ LaunchEmitter::DotForm LaunchEmitter::dotForm(const Summation &sum, const Contra
   DotForm f{indicesOf(c.m), indicesOf(c.n), indicesOf(c.k), {c.a, c.aWhere, c.aMask}, {c.b, c.bWhere, c.bMask}};
   std::optional<WarpgroupForm> form = findWarpgroupForm(c);
   f.oneInRegisters = form && (form->aInRegisters || form->bInRegisters);
-  if (l_.unit == Unit::Wgmma ? takesColumnsAsRows(l_, c, dims) : l_.unit == Unit::Mma && isMadeHere(c.b) && !isMadeHere(c.a)) {
+  bool isFirst = l_.unit == Unit::Mma || !l_.loops.empty(); // what is made here, in chains
+  if (l_.unit == Unit::Wgmma ? takesColumnsAsRows(l_, c, dims) : isFirst && isMadeHere(c.b) && !isMadeHere(c.a)) {
     std::swap(f.m, f.n);
     std::swap(f.left, f.right);
   }
@@ -202,7 +203,8 @@ Value LaunchEmitter::finishSum(ReduceOp op, const Contraction &c, const DotForm 
       return {};
     out = arith::MulFOp::create(b_, loc, out, body.broadcast(scale, f.type.getShape()));
   }
-  if (c.tied && l_.unit == Unit::Simt && isa<FloatType>(f.type.getElementType()))
+  bool isOfChain = !l_.loops.empty(); // whose factors no other loop has
+  if (c.tied && l_.unit == Unit::Simt && !isOfChain && isa<FloatType>(f.type.getElementType()))
     out = sumExactly(op, dims, out, loc);
   if (out && c.resultWhere) {
     BodyToTiles body(b_, c_, op, dims);

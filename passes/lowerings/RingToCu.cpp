@@ -390,6 +390,33 @@ static int64_t vectorOf(const Layout &layout, const SlotLayout &slot, int64_t by
   return isRun && digits[0].size * bytes >= 2 ? digits[0].size : 1;
 }
 
+/// The digit of registers, not the first one, whose elements a slot has side by side, 16 bytes of them; 0 where there is none.
+static size_t findAcross(const Layout &layout, const SlotLayout &slot, int64_t bytes) {
+  for (auto [n, digit] : llvm::enumerate(layout.reg))
+    if (n > 0 && digit.dim == slot.contiguous && digit.stride == 1 && digit.size <= slot.chunk && digit.size * bytes == 16)
+      return n;
+  return 0;
+}
+
+/// Elements whose registers lie apart are gathered into vectors of neighbours in the slot.
+static void storeAcross(ThreadCode &c, tile::RingStoreOp op, const Layout &layout, size_t across, SlotAddress &address, Value start) {
+  Location loc = cu::unnamed(op.getLoc());
+  tile::Digits others(layout.reg);
+  const Digit along = others[across];
+  others.erase(others.begin() + across);
+  Value row = c.allocate(along.size, op.getRing().getType().getElementType(), c.named("neighbours", loc));
+  OpenDigits open;
+  c.overDigits(others, loc, open, [&] {
+    SmallVector<Value> coords = c.coordinates(layout, open, address.rank(), loc);
+    for (int64_t i = 0; i < along.size; ++i) {
+      OpenDigits at = open;
+      at.digits.push_back({along, c.index(i, loc)});
+      memref::StoreOp::create(c.b, loc, c.element(op.getValue(), at, loc), row, c.index(i, loc));
+    }
+    cu::CopyOp::create(c.b, loc, row, c.index(0, loc), c.rings.lookup(op.getRing()), c.add(start, address.at(coords), loc), along.size);
+  });
+}
+
 void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto ring = op.getRing().getType();
@@ -417,6 +444,8 @@ void lowerRingStore(ThreadCode &c, tile::RingStoreOp op) {
     c.b.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
   int64_t vector = inRegisters ? vectorOf(layout, address.layout(), bytes) : 1;
+  if (size_t across = vector == 1 && inRegisters ? findAcross(layout, address.layout(), bytes) : 0)
+    return storeAcross(c, op, layout, across, address, start);
   ArrayRef<Digit> digits = layout.reg;
   OpenDigits open;
   c.overDigits(vector > 1 ? digits.drop_front() : digits, loc, open, [&] {

@@ -6,6 +6,7 @@
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/Runs.h"
 #include "passes/index/TileCondition.h"
+#include "passes/plan/ChainUnit.h"
 #include "passes/plan/Grouping.h"
 #include "passes/plan/WalkParts.h"
 #include "support/Saturating.h"
@@ -27,11 +28,12 @@ bool onlyBounds(Value where) {
 /// Whether nothing but its product is there to be computed in a round: no choice of tiles, no scales of blocks, no sums that leave the
 /// unit's accumulators.
 bool isPlain(Operation *op, const Contraction &c, const Target &target) {
-  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
+  std::optional<WarpgroupForm> form = findChainForm(c);
   auto reduce = dyn_cast<ReduceOp>(op);
-  return form && (form->type.isF16() || form->type.isBF16()) && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() &&
-         c.k.size() == 1 && !(reduce && (reduce.getInit() || reduce.getOutMap())) && !hasOwnLaunch(op) &&
-         !mostInAccumulators(getKernel(op), form->type, target);
+  bool cores = isOnCores(c), isTaken = form && (cores || form->type.isF16() || form->type.isBF16());
+  return isTaken && onlyBounds(c.where) && c.partScales.empty() && c.ownK.empty() && c.k.size() == 1 &&
+         !(reduce && (reduce.getInit() || reduce.getOutMap())) && !hasOwnLaunch(op) &&
+         (cores || !mostInAccumulators(getKernel(op), form->type, target));
 }
 
 /// Whether tiles of the rows that `factor` is read by end where the rows do: of heads that lie beside each other in one row (`h * 40 + d`)
@@ -58,9 +60,14 @@ bool endsWithRows(Operation *op, Value factor, const Target &target, const SizeF
 
 /// Whether slots alone feed a plain product, and all of its results are sums of all terms.
 bool canBeFirst(ReduceOp op, const Contraction &c, const Target &target, const SizeFacts &facts) {
-  std::optional<WarpgroupForm> form = findWarpgroupForm(c);
-  return isPlain(op, c, target) && !form->aInRegisters && !form->bInRegisters && !c.isAMasked() && !c.isBMasked() && !c.resultWhere &&
-         endsWithRows(op, c.a, target, facts) && endsWithRows(op, c.b, target, facts);
+  std::optional<WarpgroupForm> form = findChainForm(c);
+  if (!isPlain(op, c, target) || c.isAMasked() || c.isBMasked() || c.resultWhere)
+    return false;
+  if (isOnCores(c)) { // whose threads copy
+    int64_t summed = knownMax(op.getExtents().getResult(c.k.front()), facts);
+    return findOperandRead(c.a) && findOperandRead(c.b) && summed >= 0 && summed <= unitOfChain(c, target).mostSummed;
+  }
+  return !form->aInRegisters && !form->bInRegisters && endsWithRows(op, c.a, target, facts) && endsWithRows(op, c.b, target, facts);
 }
 
 /// The products among what `reads` read, each at one place, all at the same one, with its own indices as they are, in the products'
@@ -105,7 +112,8 @@ std::optional<ProductWalk> walkAlong(Operation *statement, ArrayRef<ReadOp> read
   // (Beside parts of what is walked, of which a block has one.)
   auto isAlone = [&](ArrayRef<unsigned> side) { return !side.empty() && side.back() == walk.walkedOfS; };
   bool walksAlone = llvm::all_of(walk.firsts(), [&](const FirstProduct &f) {
-    bool isSame = findWarpgroupType(f.product) == findWarpgroupType(walk.first) && f.product.batch == walk.first.batch;
+    bool isSame = isOnCores(f.product) == isOnCores(walk.first) && findWarpgroupType(f.product) == findWarpgroupType(walk.first) &&
+                  f.product.batch == walk.first.batch;
     return isSame && canBeFirst(f.op, f.product, target, facts) && (isAlone(f.product.m) || isAlone(f.product.n));
   });
   return seen[walked] && walksAlone ? std::optional(walk) : std::nullopt;
@@ -160,25 +168,26 @@ ChainTimes timesOf(ReduceOp reader, ProductChain &c, ChainUse use, const Target 
   auto points = [&](ReduceOp op, ArrayRef<unsigned> dims) { return double(int64_t(pointsOf(op.getExtents(), dims, facts))); };
   double rows = points(reader, c.rows()), batch = points(reader, c.second.batch), walked = points(reader, c.walked);
   double columns = points(reader, c.columns()), summed = summedOf(c.firsts(), facts);
-  double tilesOfRows = batch * std::ceil(rows / target.costs->chains.tileRows);
+  const ChainUnit unit = unitOfChain(c.second, target);
+  double tilesOfRows = batch * std::ceil(rows / unit.tileRows) * unit.tileRows / target.costs->chains.tileRows;
   // Of few rows a tile has 64, and memory is what products wait for.
-  double height = rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1, memory = target.partRates.memory / 2;
+  double height = !unit.onCores && rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1,
+         memory = target.partRates.memory / double(unit.bytes);
   double ofFirst = batch * (rows + walked) * summed / memory, ofSecond = batch * walked * columns / memory;
-  double chained = height * workOfLoop(tilesOfRows, walked, summed + columns, target) / target.chainRate;
+  double chained = height * workOfLoop(tilesOfRows, walked, summed + columns, target) / unit.chain;
   if (use == ChainUse::InCascade) { // whose parts may fill the device where rows do not
     int64_t known = knownMax(reader.getExtents().getResult(c.walked), facts);
-    double column = height * target.costs->chains.tileRows * (summed + columns) / target.chainRate;
+    double column = height * target.costs->chains.tileRows * (summed + columns) / unit.chain;
     chained = std::min(chained, shareOutWalk(tilesOfRows, known, column, columns + 2, target).time);
   }
   chained = std::max(chained, ofFirst + ofSecond);
-  double first = use == ChainUse::Shared
-                     ? 0
-                     : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) * height / target.productRate;
+  double first =
+      use == ChainUse::Shared ? 0 : workOf(tilesOfRows, walked, target.costs->chains.tileColumns, summed, target) * height / unit.product;
   double second =
-      workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) * height / target.productRate;
+      workOf(tilesOfRows, columns, std::min<double>(columns, target.costs->chains.tileRows), walked, target) * height / unit.product;
   double apart = (use == ChainUse::Shared ? 0 : std::max(first, ofFirst)) + std::max(second, ofSecond);
   // Bytes of an element: others than the reader need more than what rounds to 16 bits, and those of a cascade read it once more.
-  double bytes = use == ChainUse::Alone ? 2 * 2 : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
+  double bytes = use == ChainUse::Alone ? 2 * double(unit.bytes) : use == ChainUse::Shared ? 2 * 4 : 3 * 4;
   double traffic = batch * rows * walked * bytes / target.partRates.memory;
   double launches = use == ChainUse::InCascade ? 2 : 1;
   return {chained, apart + traffic + launches * target.partRates.launch};
@@ -192,7 +201,7 @@ bool pays(ReduceOp reader, ProductChain &c, ChainUse use, const Target &target, 
 /// `second`, of `statement`, as the product of a chain: each index of s is one of the statement's rows, of its batch, or what it sums,
 /// each once.
 std::optional<ProductChain> matchChain(Operation *statement, const Contraction &second, const Target &target, const SizeFacts &facts) {
-  std::optional<WarpgroupForm> form = findWarpgroupForm(second);
+  std::optional<WarpgroupForm> form = findChainForm(second);
   if (!form || (!form->aInRegisters && !form->bInRegisters) || second.k.size() != 1)
     return std::nullopt;
   ProductChain chain;
@@ -200,11 +209,12 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   chain.second = second;
   SmallVector<ReadOp> reads = findProducerReads(findReads(chain.fromB ? second.b : second.a));
   if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1 ||
-      !endsWithRows(statement, chain.other(), target, facts))
+      !(isOnCores(second) || endsWithRows(statement, chain.other(), target, facts)))
     return std::nullopt;
   llvm::BitVector seen(getExtents(statement).getNumResults());
   std::optional<ProductWalk> walk = walkAlong(statement, reads, second.k.front(), target, facts, seen);
-  if (!walk || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }))
+  if (!walk || seen[chain.columns().front()] || !llvm::all_of(chain.rows(), [&](unsigned d) { return seen[d]; }) ||
+      isOnCores(second) != isOnCores(walk->first))
     return std::nullopt;
   chain.producer = walk->producer;
   chain.first = walk->first;
@@ -214,15 +224,15 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
 }
 
 /// The columns that a tile can have. On mma.sync a warp has 16 rows, and of each column half a register, and as much of its operand.
-int64_t mostColumns(const Target &target) {
-  int64_t most = target.costs->chains.mostColumns;
-  return target.wgmma ? most : std::min<int64_t>(most, target.accumulatorRegisters);
+int64_t mostColumns(const ProductChain &chain, const Target &target) {
+  const ChainUnit unit = unitOfChain(chain.second, target);
+  return target.wgmma || unit.onCores ? unit.mostColumns : std::min<int64_t>(unit.mostColumns, target.accumulatorRegisters);
 }
 
 /// Whether a tile can have all columns of the chain.
-bool hasFewColumns(Operation *statement, ProductChain &chain, int64_t mostColumns, const SizeFacts &facts) {
+bool hasFewColumns(Operation *statement, ProductChain &chain, const Target &target, const SizeFacts &facts) {
   int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
-  return columns >= 16 && columns <= mostColumns && columns % 8 == 0;
+  return columns >= 16 && columns <= mostColumns(chain, target) && columns % 8 == 0;
 }
 
 /// The components of `cascade` that are products; nothing where one does not take its factor from registers.
@@ -233,7 +243,7 @@ std::optional<std::vector<ProductChain>> findProducts(CascadeOp cascade, const T
     if (!c)
       continue;
     std::optional<ProductChain> chain = isPlain(cascade, *c, target) ? matchChain(cascade, *c, target, facts) : std::nullopt;
-    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, mostColumns(target), facts))
+    if (!chain || !c->sumScales.empty() || c->resultWhere || !hasFewColumns(cascade, *chain, target, facts))
       return std::nullopt;
     products.push_back(std::move(*chain));
   }
@@ -319,26 +329,31 @@ bool paysToWalk(ProductWalk &walk, const Target &target, const SizeFacts &facts)
 }
 
 bool paysToWalkAlone(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  if (isOnCores(walk.first)) // which take chains, and walk a product's results for nothing else
+    return false;
   WalkTimes t = timesOf(walk, target, facts);
   // (Short rows alone are reduced in the product's tile.)
   return t.walked > target.costs->chains.largestInTile && t.together < t.product + t.traffic + target.partRates.launch;
 }
 
 bool paysToWalkAgain(ProductWalk &walk, const Target &target, const SizeFacts &facts) {
+  if (isOnCores(walk.first))
+    return false;
   WalkTimes t = timesOf(walk, target, facts); // (apart the product runs once, and another launch reads its results)
   return t.walked > target.costs->chains.largestInTile && t.together < t.traffic;
 }
 
 std::optional<ProductChain> findChain(ReduceOp reader, const Target &target, const SizeFacts &facts, ChainUse use) {
-  if (!target.chainRate || (!target.wgmma && use != ChainUse::InCascade))
-    return std::nullopt;
-  std::optional<Contraction> second = findContraction(reader);
+  std::optional<Contraction> second = target.chainRate ? findContraction(reader) : std::nullopt;
   if (!second || !isPlain(reader, *second, target))
+    return std::nullopt;
+  // (once more for a chain: not measured on CUDA cores)
+  if (isOnCores(*second) ? use == ChainUse::Shared : !target.wgmma && use != ChainUse::InCascade)
     return std::nullopt;
   std::optional<ProductChain> chain = matchChain(reader, *second, target, facts);
   bool isAlone = chain && isReadBy(chain->producer, reader);
   if (!chain || (!chain->beside.empty() && use != ChainUse::InCascade) || (!isAlone && use == ChainUse::Alone) ||
-      !hasFewColumns(reader, *chain, mostColumns(target), facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
+      !hasFewColumns(reader, *chain, target, facts) || !pays(reader, *chain, isAlone ? ChainUse::Alone : use, target, facts))
     return std::nullopt;
   return chain;
 }
@@ -352,11 +367,13 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
   if (!chain)
     return text;
   ChainUse use = isReadBy(chain->producer, reader) ? ChainUse::Alone : ChainUse::Shared;
+  if (isOnCores(chain->second) && use == ChainUse::Shared)
+    return text;
   int64_t columns = knownMax(reader.getExtents().getResult(chain->columns().front()), facts);
   if (columns < 0) {
     os << "how many columns it has is not known, and one tile has to have all of them; fix that size (--set, or a number in the text)";
-  } else if (!hasFewColumns(reader, *chain, mostColumns(target), facts)) {
-    os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << target.costs->chains.mostColumns << ", and they are "
+  } else if (!hasFewColumns(reader, *chain, target, facts)) {
+    os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << mostColumns(*chain, target) << ", and they are "
        << columns;
   } else if (ChainTimes times = timesOf(reader, *chain, use, target, facts); times.together >= times.apart) {
     bool isKnown = times.together < 1e9;
@@ -369,8 +386,8 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
 
 std::optional<ProductWalk> findJoinedWalk(Operation *statement, const Target &target, const SizeFacts &facts) {
   std::optional<ProductWalk> walk = findWalk(statement, target, facts);
-  // (mma.sync takes chains, and walks a product's results for nothing else)
-  bool joins = walk && isReadBy(*walk, statement) && (target.wgmma || !walk->products.empty()) &&
+  // (mma.sync and CUDA cores take chains, and walk a product's results for nothing else)
+  bool joins = walk && isReadBy(*walk, statement) && ((target.wgmma && !isOnCores(walk->first)) || !walk->products.empty()) &&
                (isa<CascadeOp>(statement) || paysToWalk(*walk, target, facts));
   return joins ? std::move(walk) : std::nullopt;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tiles, warps and slots of launches with two chained products.
 #include "passes/plan/Chain.h"
+#include "passes/plan/ChainUnit.h"
 #include "passes/plan/Scheduler.h"
 
+#include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "llvm/Support/MathExtras.h"
@@ -33,6 +35,38 @@ SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, co
   return rounds;
 }
 } // namespace
+
+/// Tiles of half as many rows for CUDA cores, of four warps that have whole rows of all products: two blocks on a multiprocessor, or one.
+static std::vector<LaunchPlan> coresPlans(const LaunchPlan &ofMatrices) {
+  std::vector<LaunchPlan> plans;
+  for (int64_t blocks : {2, 1}) {
+    LaunchPlan &p = plans.emplace_back(ofMatrices);
+    p.unit = Unit::Simt;
+    p.producerWarps = 0;
+    p.persistent = false;
+    p.minBlocks = blocks;
+    p.stages = 2; // of what is walked
+  }
+  return plans;
+}
+
+/// What a chain's tile has on CUDA cores.
+struct CoresTile {
+  int64_t rows, round, columns, summed, firsts;
+};
+
+/// Whether registers and shared memory hold `tile`.
+static bool fitsCores(const LaunchPlan &p, const CoresTile &tile, const Target &target) {
+  constexpr int64_t bytes = 4;
+  auto slot = [&](int64_t rows, int64_t points) { return rows * (points + tile::paddingOf(points, bytes)); };
+  // A thread has the results of a round, and of all columns.
+  int64_t threads = p.warps * 32, registers = tile.rows * (tile.firsts * tile.round + tile.columns) / threads;
+  int64_t most = std::min<int64_t>(target.maxRegistersPerThread, target.registersPerSm / (threads * p.minBlocks));
+  // One slot each of rows and of what the first products make, several of what is walked.
+  int64_t once = slot(tile.summed + tile.round, tile.rows), each = slot(tile.summed, tile.round) + slot(tile.round, tile.columns);
+  return registers + target.costs->cores.besideCopies <= most &&
+         (bytes * (once + p.stages * each) + kBesideSlots) * p.minBlocks <= target.maxSharedPerBlock;
+}
 
 int64_t tileOfColumns(int64_t points) {
   constexpr int64_t kSector = 16;
@@ -250,9 +284,12 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
   const ProductChain &chain = chains.front();
   int64_t walked = second[chain.walked];
   bool isCascade = llvm::any_of(l.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); });
+  const ChainUnit unit = unitOfChain(chain.second, target_);
   std::vector<LaunchPlan> plans = chainsOfRows(l, chain.rows(), chain.second.batch, second);
+  if (unit.onCores)
+    plans = coresPlans(plans.back()); // of few rows
   if (std::optional<LaunchPlan> threes =
-          isCascade ? chainOfThrees(l, chain.rows(), chain.second.batch, chain.walked, second) : std::nullopt)
+          isCascade && !unit.onCores ? chainOfThrees(l, chain.rows(), chain.second.batch, chain.walked, second) : std::nullopt)
     plans.insert(plans.begin(), *threes);
   for (LaunchPlan &p : plans) {
     bool isOfThrees = p.warps == 12;
@@ -260,21 +297,24 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     for (const ProductChain &c : chains) {
       int64_t columns = second[c.columns().front()];
       int64_t most = extentMax(p, columns);
-      all += p.tiles[columns] = target_.wgmma ? tileOfColumns(most) : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(most, 16)));
+      bool byBoxes = target_.wgmma && !unit.onCores;
+      all += p.tiles[columns] = byBoxes ? tileOfColumns(most) : llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(most, 16)));
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;
-    SmallVector<int64_t> rounds = isOfThrees  ? SmallVector<int64_t>{kRoundOfThrees}
-                                  : isCascade ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
-                                              : SmallVector<int64_t>{128, 64};
+    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{kRoundOfThrees}
+                                  : unit.onCores ? SmallVector<int64_t>{64, 32}
+                                  : isCascade    ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
+                                                 : SmallVector<int64_t>{128, 64};
     for (int64_t j : rounds) {
       if (!target_.wgmma && !llvm::isPowerOf2_64(uint64_t(j)))
         continue;
       p.tiles[walked] = llvm::isPowerOf2_64(uint64_t(j)) ? clampTile(p, walked, j) : j;
       LaunchPlan fitted = p; // (its parts and stages are for these tiles)
       // Where a cascade works on the first product, the second one's unit has the time of it. (what is carried is counted below)
-      fitted.inFlight = isCascade && target_.wgmma ? 2 : 1;
-      fitted.producerRegisters = isOfThrees ? costs_.chains.threesFill : isCascade && target_.wgmma ? costs_.chains.plainFill : 0;
+      bool isBeside = isCascade && target_.wgmma && !unit.onCores;
+      fitted.inFlight = isBeside ? 2 : 1;
+      fitted.producerRegisters = isOfThrees ? costs_.chains.threesFill : isBeside ? costs_.chains.plainFill : 0;
       if (!fitsChain(fitted, chains, firsts, second))
         continue;
       fitted.held &= !isOfThrees; // (not timed: of 160 registers few are left)
@@ -302,6 +342,16 @@ bool Scheduler::fitsChain(LaunchPlan &p, ArrayRef<ProductChain> chains, const Fi
   for (const ProductChain &c : chains)
     n += tileProduct(p, c.columns(), second);
   FirstBytes needs = assignFirsts(p, firsts, m, j);
+  if (p.unit == Unit::Simt) {
+    int64_t summed = 0;
+    for (const FirstOfLaunch &f : firsts) {
+      int64_t k = f.dims[f.product.k.front()], most = extentMax(p, k);
+      if (most < 0)
+        return false;
+      summed += p.tiles[k] = llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(most, 4)));
+    }
+    return fitsCores(p, {m, j, n, summed, int64_t(firsts.size())}, target_);
+  }
   // Of the first products' results a thread has f32 while they are worked on, and what the second takes of them.
   int64_t registers = (needs.sets * m * j + m * j / 2 + m * n) / (p.warps * 32);
   if (p.unit == Unit::Mma) // and fragments of all columns, two sets

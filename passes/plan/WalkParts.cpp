@@ -2,6 +2,7 @@
 #include "passes/plan/WalkParts.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/plan/ChainUnit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -59,9 +60,13 @@ WalkParts partsOfWalk(CascadeOp cascade, const ProductWalk &walk, const Target &
     isColumn.set(c.columns().front());
   }
   auto [rows, others] = rowsOfWalk(cascade, walk, facts);
-  double height = rows <= double(target.costs->chains.tileRows) / 2 ? 0.5 : 1; // (of a tile)
-  return shareOutWalk(others * std::ceil(rows / target.costs->chains.tileRows), knownMax(extents.getResult(walk.walked), facts),
-                      height * timeOfColumn(terms, target), values, target);
+  int64_t walked = knownMax(extents.getResult(walk.walked), facts);
+  const double tileRows = double(target.costs->chains.tileRows);
+  if (const ChainUnit unit = unitOfChain(walk.first, target); unit.onCores)
+    return shareOutWalk(others * std::ceil(rows / unit.tileRows) * unit.tileRows / tileRows, walked, tileRows * terms / unit.chain, values,
+                        target);
+  double height = rows <= tileRows / 2 ? 0.5 : 1; // (of a tile)
+  return shareOutWalk(others * std::ceil(rows / tileRows), walked, height * timeOfColumn(terms, target), values, target);
 }
 
 bool paysToSearchAhead(CascadeOp cascade, const ProductWalk &walk, const Target &target, const SizeFacts &expected) {

@@ -166,6 +166,8 @@ private:
     bool cores = layout.isOnCores(c);
     if (!cores && !(of_.target.wgmma && findWarpgroupType(c)))
       return false;
+    if (cores && isChained(reduce, of_.target, of_.facts)) // whose rows each block brings once
+      return false;
     std::optional<double> work = of_.workOf(reduce, c);
     if (!work)
       return false;

@@ -58,7 +58,7 @@ private:
       auto &at = fed_.emplace_back();
       for (auto [operand, outer] : {std::pair(dot.getA(), dot.getM()), std::pair(dot.getB(), dot.getN())}) {
         if (operand == dot.getA() && isFedByDot(dot)) {
-          at.push_back(operand);
+          at.push_back(func_.getUnit() == Unit::Simt ? slotOfRound(operand, outer) : operand);
           continue;
         }
         bool once = dots_.size() > 1 && loop_.isDefinedOutsideOfLoop(operand);
@@ -70,6 +70,14 @@ private:
           staged_.push_back(s);
       }
     }
+  }
+
+  /// The slot through which CUDA cores pass what another product of the round has made.
+  Value slotOfRound(Value operand, ArrayRef<int64_t> outer) {
+    Value ring = stage(operand, outer, 1).ring;
+    once_.push_back(ring); // (its number)
+    made_.push_back(ring);
+    return ring;
   }
 
   /// The first slots - 1 tiles are on their way before the loop starts. Where a tile is may hang on
@@ -147,6 +155,8 @@ private:
   /// `dot` on slots of round `t`, before it and in its place.
   DotOp feed(DotOp dot, ArrayRef<Value> at, Value t, Location loc) {
     b_.setInsertionPoint(dot);
+    if (llvm::is_contained(made_, at[0]))
+      RingStoreOp::create(b_, dot.getA().getLoc(), at[0], constant(0, loc), dot.getA());
     auto now = cast<DotOp>(b_.clone(*dot));
     auto isOnce = [&](Value ring) { return llvm::is_contained(once_, ring); };
     auto numberOf = [&](Value ring) { return isOnce(ring) ? constant(0, loc) : t; };
@@ -298,7 +308,8 @@ private:
   int64_t slots_ = 2;
   SmallVector<Staged, 2> staged_;
   SmallVector<SmallVector<Value, 2>> fed_; ///< per dot, where its operands are
-  SmallVector<Value> once_;                ///< rings of one slot
+  SmallVector<Value> once_;                ///< rings of one slot,
+  SmallVector<Value> made_;                ///< and those of them that a round's own results go through
   SmallVector<unsigned> places_;           ///< what the loop carries of where tiles are
   SmallVector<BlockArgument> carried_;     ///< the same of the tile that is on its way
 };

@@ -104,7 +104,7 @@ void ProductLayouts::orderRows(LayoutComponents &components) {
     hasDot = true;
   });
   rows_ = along && hasDot ? rowsAlong() : RowOrder();
-  rows_.whole = takesRegisters(func_);
+  rows_.whole = takesRegisters(func_) || readsOwnRows(func_);
 }
 
 } // namespace kernelc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of unit mma that take their first operand from registers.
+// Products that take what another one has made: of unit mma from registers, of CUDA cores from a slot that its warps write.
 #pragma once
 
 #include "ir/tile/Tile.h"
@@ -13,6 +13,18 @@ inline bool takesRegisters(tile::FuncOp func) {
                                                                                 : mlir::WalkResult::advance();
   };
   return func.getUnit() == Unit::Mma && func.walk(takes).wasInterrupted();
+}
+
+/// Whether a dot of a function on CUDA cores reads what its own round has written into a slot: its warps then have whole rows, in all
+/// products, and none reads what another has written.
+inline bool readsOwnRows(tile::FuncOp func) {
+  auto reads = [](tile::DotOp dot) {
+    bool isOwn = llvm::any_of(dot.getA().getUsers(), [&](mlir::Operation *user) {
+      return mlir::isa<tile::RingStoreOp>(user) && user->getBlock() == dot->getBlock();
+    });
+    return isOwn ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  };
+  return func.getUnit() == Unit::Simt && func.walk(reads).wasInterrupted();
 }
 
 } // namespace kernelc

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/plan/ChainUnit.h"
+
+#include "support/TargetCosts.h"
+#include "support/TargetRates.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+
+bool isOnCores(const Contraction &c) { return !c.unitType && !c.term && c.aType.isF32() && c.bType.isF32(); }
+
+/// On CUDA cores: what large products, and chains, reach of the peak (H200, docs/lab/2026-11-27-unseen-14.md).
+static constexpr double kCoresProduct = 0.85, kCoresChain = 0.65;
+/// Columns of a tile, and terms of its first product, of which a thread has registers and a block slots.
+static constexpr int64_t kMostOnCores = 128;
+
+/// Whether `factor` is made of a product's results.
+static bool isMadeOfProduct(Value factor) {
+  return llvm::any_of(findReads(factor), [](ReadOp read) {
+    auto made = read.getTensor().getDefiningOp<ReduceOp>();
+    return made && findContraction(made);
+  });
+}
+
+std::optional<WarpgroupForm> findChainForm(const Contraction &c) {
+  if (!isOnCores(c))
+    return findWarpgroupForm(c);
+  bool a = isMadeOfProduct(c.a), b = isMadeOfProduct(c.b);
+  if (a && b) { // what is read as it stands may lie in memory
+    a = !findOperandRead(c.a);
+    b = !findOperandRead(c.b);
+  }
+  if (a && b)
+    return std::nullopt;
+  return WarpgroupForm{c.aType, a, b};
+}
+
+ChainUnit unitOfChain(const Contraction &c, const Target &target) {
+  const ChainCosts &costs = target.costs->chains;
+  if (!isOnCores(c))
+    return {false, 2, target.productRate, target.chainRate, double(costs.tileRows), costs.mostColumns, -1};
+  const TargetRates *rates = findTargetRates(target.name);
+  double peak = rates ? double(rates->f32) * rates->clock : 0;
+  // Half as many rows: two blocks share a multiprocessor.
+  return {true, 4, peak * kCoresProduct, peak * kCoresChain, double(costs.tileRows) / 2, kMostOnCores, kMostOnCores};
+}
+
+} // namespace kernelc::te
