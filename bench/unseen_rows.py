@@ -2,8 +2,8 @@
 """The rows of bench/unseen.py: each program of bench/unseen/ with its sizes and the same in PyTorch. `t` is the module torch. Kernels of
 training and of large models, and what was added since, stand in files of their own."""
 from unseen_chains import chains
-from unseen_fields import fields
 from unseen_domains import domains
+from unseen_fields import fields
 from unseen_further import further
 from unseen_later import later
 from unseen_levels import levels
@@ -378,6 +378,6 @@ def blocks():
     mine("cross_attention", "B=16 S=500 T=77 E=640/64", cross_attention)
 
 
-for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains):
-for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, levels):
+for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains,
+               levels):
     family()
