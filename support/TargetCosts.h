@@ -15,9 +15,11 @@ struct PointwiseCosts {
   int64_t largestMade = 4096;   ///< points that a block makes at once of few values before its own; a longer sum is walked
   int64_t windowStep = 4;       ///< elements from one window to the next: whole sectors are used, if not by one access
   int64_t windowResults = 8;    ///< of a thread, whose windows overlap: what they share is read once
+  int64_t windowRows = 16;      ///< of a tile of such results
   int64_t windowTerms = 256;    ///< of a sum that one thread has
   int64_t windowThreads = 1024; ///< of a multiprocessor that such sums keep busy; fewer of them are shared by warps
   int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few
+  int64_t askedBytes = 64;      ///< of a thread at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md)
 };
 
 /// Rows that a block reduces (ReductionPlan.cpp).
@@ -188,6 +190,11 @@ struct ChainCosts {
   int64_t threesWalk = 2048;     ///< points of a walk from which they do,
   int64_t threesFill = 32;       ///< registers that the warps that fill keep,
   double threesTime = 15.0 / 16; ///< and what a row takes of the time of one of 128 rows
+  double coresProduct = 0.85;    ///< of the peak, that large products reach on CUDA cores (H200, docs/lab/2026-11-27-unseen-14.md),
+  double coresChain = 0.65;      ///< and chains
+  int64_t mostOnCores = 128;     ///< columns of a tile there, and terms of its first product, that registers and slots have room for
+  int64_t threesRound = 96;      ///< columns of a round with two products in flight each: they stay apart in time (chains-9)
+  double pairsWhole = 0.95;      ///< of the rows of all pairs, that are there at least: one tile of the last pair may have few, or none
 };
 
 /// Products side by side (SiblingPlan.cpp).
@@ -206,9 +213,10 @@ struct BesideCosts {
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
   // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
-  double bestRate = 0.96;              ///< of the unit's, that the best tile reaches
-  double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
-  double result = 0.55e-4;             ///< microseconds that a result takes to leave
+  double bestRate = 0.96;  ///< of the unit's, that the best tile reaches
+  double slotRows = 990;   ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
+  double beyondRows = 550; ///< the same rows beyond a tensor's end, which the copies fill with zeros (docs/lab/2026-11-27-planner-11.md)
+  double result = 0.55e-4; ///< microseconds that a result takes to leave
   double resultBehind = 0.15e-4;       ///< the same while another team multiplies
   double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
   double leastGain = 1.025;            ///< so many times as long as columns by 8, or in place of rows, take measured tiles, or rows
@@ -225,6 +233,8 @@ struct WarpgroupCosts {
   double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
   int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
   int64_t fewWaves = 2;                ///< of tiles, of launches with no more of which two rows side by side are
+  int64_t evenGroups =
+      8;                 ///< of rows of tiles, up to which one low group is a part of the time that shows (docs/lab/2026-11-27-products.md)
   int64_t fewRaster = 2; ///< 1.02 times as fast as eight where rows are no fewer than columns (docs/lab/2026-11-26-planner-2.md)
 };
 
@@ -275,6 +285,9 @@ struct CoresCosts {
   int64_t smallBlocks = 4; ///< of 64 × 64 words, that a multiprocessor has registers for
   int64_t wordFill = 96;   ///< registers of a thread that fills slots word by word: with 56 pooled convolutions spill
   int64_t wordSlots = 128 << 10; ///< bytes of a block's slots that threads fill word by word: 1.09 times as fast as with half of it
+  int64_t alone = 150;           ///< percent of the longest of unequal tiles, below which a multiprocessor has one block,
+  int64_t longestFirst = 90;     ///< and from which the longest come first
+  int64_t fourWarps = 6144;      ///< results of a tile with a side of 24, 48 or 96: 48 a thread
   int64_t sideFill = 4;          ///< rows of a tile that take as long as filling the other side: where 24, 48 and 96 of them are weighed
   int64_t shortSum = 1024;       ///< whose next tile's slots fill while results leave: 1.05, 1.03, 1.01 times as fast at 256, 512, 1024
 };
@@ -340,6 +353,17 @@ struct SortingCosts {
   int launchesOfSearch = 3;                  ///< a sort and a search
 };
 
+/// Orders and parts of sums of products (te-factor-sums): the same for all targets, since with a policy the order decides what is rounded,
+/// which is part of the program. In multiply-adds of CUDA cores.
+struct FactorCosts {
+  int64_t unknown = 1024;     ///< what a size counts as of which nothing is known
+  double element = 16;        ///< of a partial sum, written and read
+  double statement = 1 << 22; ///< another launch
+  double worthwhile = 2;      ///< how much less the steps must be
+  double unit = 16;           ///< multiply-adds of a matrix unit in the time of one
+  double pointByPoint = 4;    ///< one whose operands are loaded for it, where a product's tile has them for many
+};
+
 /// `kMeasuredCosts` are those of an H200 and an H100, which stand in for all other targets, too.
 struct TargetCosts {
   PointwiseCosts pointwise;
@@ -363,6 +387,7 @@ struct TargetCosts {
   LeavingCosts leaving;
   AlignedRowCosts alignedRows;
   SortingCosts sorting;
+  FactorCosts factors;
 };
 
 } // namespace kernelc

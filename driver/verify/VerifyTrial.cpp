@@ -117,15 +117,17 @@ absl::StatusOr<VerifyTrial::Verdict> VerifyTrial::judge(absl::Span<const HostTen
   return Verdict{!report->failed(), report->toString()}; // what has no bound shows no change
 }
 
-/// A tensor of two elements to a byte as `kernel` has it now: as its bytes, once te-emulate-narrow-types has run.
+/// A tensor as `kernel` has it now: of two elements to a byte its bytes, once te-emulate-narrow-types has run; with one dim for several
+/// behind te-collapse-dims.
 static TensorView viewFor(TensorView view, mlir::Attribute type, mlir::Attribute shape, const std::vector<int64_t> &sizes) {
   ElementType now = te::getElementType(mlir::cast<mlir::StringAttr>(type));
-  if (elementBits(view.type) >= 8 || elementBits(now) < 8)
-    return view;
   std::vector<int64_t> extents;
   for (mlir::AffineExpr e : mlir::cast<mlir::AffineMapAttr>(shape).getValue().getResults())
     extents.push_back(sizeExprOf(e).evaluate({sizes, 1, {}}));
-  return {view.data, now, extents, denseStrides(extents)};
+  bool isPacked = elementBits(view.type) < 8 && elementBits(now) >= 8;
+  if (!isPacked && extents.size() == view.shape.size()) // (dims that became one are dense)
+    return view;
+  return {view.data, isPacked ? now : view.type, extents, denseStrides(extents)};
 }
 
 absl::StatusOr<std::unique_ptr<reference::ReferenceKernel>> VerifyTrial::compileTe(te::KernelOp kernel, Inputs inputs) {

@@ -5,6 +5,8 @@
 #include "passes/index/Affine.h"
 #include "passes/lowerings/FunctionLowering.h"
 #include "passes/tile/Access.h"
+#include "support/Target.h"
+#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -167,9 +169,6 @@ void FunctionLowering::prefetchTensorMaps() {
       cu::PrefetchTensorMapOp::create(b_, loc, arg);
 }
 
-/// Groups of rows of tiles, up to so many, are as high as each other.
-static constexpr int64_t kFewGroups = 8;
-
 /// A tile's number as one tile number per grid index, the last one fastest; with a
 /// raster, the last two that have several in groups of at most `raster` rows so that
 /// neighbours share operands in L2. Groups differ by a row where they can: a group of a row or two has no neighbours to share columns with.
@@ -212,7 +211,9 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
       auto exact = dyn_cast<AffineConstantExpr>(func_.getNumPrograms(dims[n - 2]));
       bool isFull = te::knownDivisor(func_.getNumPrograms(dims[n - 2]), facts) % raster == 0;
       // One low group of very many is not worth two divisions a tile.
-      bool isEven = !isFull && (exact || most < 0 || most <= kFewGroups * raster);
+      const Target *target = findTarget(func_.getTarget().str());
+      int64_t fewGroups = (target ? *target->costs : kMeasuredCosts).warpgroups.evenGroups;
+      bool isEven = !isFull && (exact || most < 0 || most <= fewGroups * raster);
       auto up = [&](Value x, Value y, Location l) { // of positive numbers
         Value less = arith::SubIOp::create(b_, loc, y, c_.index(1, loc));
         return div(arith::AddIOp::create(b_, loc, x, less), y, l);

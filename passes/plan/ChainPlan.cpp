@@ -17,12 +17,6 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
-/// Columns of a round of three warpgroups with two products in flight each: with these they stay apart in time
-/// (docs/lab/2026-11-27-chains-9.md).
-constexpr int64_t kRoundOfThrees = 96;
-/// Of the rows of all pairs at least so many are there: one tile of the last pair may have few, or none.
-constexpr double kPairsWhole = 0.95;
-
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
 SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
@@ -172,7 +166,7 @@ bool Scheduler::canBePaired(const LaunchPlan &p) {
   // Of the last pair one tile may have few points, or none: little of the whole where there are many.
   int64_t both = 2 * p.tiles[p.clusterIndex], most = extentMax(p, p.clusterIndex);
   bool isWhole = knownDivisor(p.extents.getResult(p.clusterIndex), facts_) % both == 0 ||
-                 double(most) >= kPairsWhole * double(llvm::alignTo(uint64_t(most), uint64_t(both)));
+                 double(most) >= costs_.chains.pairsWhole * double(llvm::alignTo(uint64_t(most), uint64_t(both)));
   return isWhole && double(int64_t(pairs)) >= costs_.chains.pairsFilled * double(turns * target_.smCount);
 }
 
@@ -302,7 +296,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;
-    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{kRoundOfThrees}
+    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{costs_.chains.threesRound}
                                   : unit.onCores ? SmallVector<int64_t>{64, 32}
                                   : isCascade    ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
                                                  : SmallVector<int64_t>{128, 64};

@@ -10,11 +10,6 @@ namespace kernelc::te {
 
 bool isOnCores(const Contraction &c) { return !c.unitType && !c.term && c.aType.isF32() && c.bType.isF32(); }
 
-/// On CUDA cores: what large products, and chains, reach of the peak (H200, docs/lab/2026-11-27-unseen-14.md).
-static constexpr double kCoresProduct = 0.85, kCoresChain = 0.65;
-/// Columns of a tile, and terms of its first product, of which a thread has registers and a block slots.
-static constexpr int64_t kMostOnCores = 128;
-
 /// Whether `factor` is made of a product's results.
 static bool isMadeOfProduct(Value factor) {
   return llvm::any_of(findReads(factor), [](ReadOp read) {
@@ -43,7 +38,7 @@ ChainUnit unitOfChain(const Contraction &c, const Target &target) {
   const TargetRates *rates = findTargetRates(target.name);
   double peak = rates ? double(rates->f32) * rates->clock : 0;
   // Half as many rows: two blocks share a multiprocessor.
-  return {true, 4, peak * kCoresProduct, peak * kCoresChain, double(costs.tileRows) / 2, kMostOnCores, kMostOnCores};
+  return {true, 4, peak * costs.coresProduct, peak * costs.coresChain, double(costs.tileRows) / 2, costs.mostOnCores, costs.mostOnCores};
 }
 
 } // namespace kernelc::te

@@ -14,9 +14,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Bytes that a thread asks memory for at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md).
-constexpr int64_t kAskedBytes = 64;
-
 /// Whether the launch's statements read and write in so many places that NVRTC's time counts them.
 static bool hasManyAccesses(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t many) {
   int64_t accesses = int64_t(l.ops.size());
@@ -25,9 +22,10 @@ static bool hasManyAccesses(const LaunchPlan &l, ArrayRef<Operation *> ops, int6
   return accesses >= many;
 }
 
-/// Vectors of a thread, of `vector` elements along launch index `along`: two, to have more bytes in flight, where that is no more than what
-/// a thread asks for at a time. What lacks an index of the launch, as the angles of all heads do, is asked for once.
-static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, const SizeFacts &facts) {
+/// Vectors of a thread, of `vector` elements along launch index `along`: two, to have more bytes in flight, where that is no more than
+/// `most` bytes. What lacks an index of the launch, as the angles of all heads do, is asked for once.
+static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, int64_t vector, int64_t most,
+                         const SizeFacts &facts) {
   int64_t bytes = 0;
   llvm::SmallPtrSet<Value, 8> counted;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
@@ -44,7 +42,7 @@ static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
         bytes += vector * std::max<int64_t>(8, read.getTensor().getType().getElementType().getIntOrFloatBitWidth()) / 8;
     });
   }
-  return 2 * bytes <= kAskedBytes ? 2 : 1;
+  return 2 * bytes <= most ? 2 : 1;
 }
 
 /// Whether some read runs along launch index `index` while it varies along `across`, and has so many of the launch's points that it is no
@@ -92,7 +90,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
              cuts = !many || contiguous < 0 || knownDivisor(l.extents.getResult(contiguous), facts_) % vector == 0;
   if (!cuts)
     vector = std::gcd(vector, knownDivisor(l.extents.getResult(contiguous), facts_));
-  int64_t left = l.warps * 32 * vector * (many ? 1 : vectorsOf(l, ops_, contiguous, vector, facts_));
+  int64_t left = l.warps * 32 * vector * (many ? 1 : vectorsOf(l, ops_, contiguous, vector, costs_.pointwise.askedBytes, facts_));
   // What has fewer indices than the rest (a statistic of each row) is few elements, and no transposition.
   int64_t most = contiguous < 0 ? 0 : s.contiguousBytes[contiguous];
   auto counts = [&](int64_t index) {
@@ -241,14 +239,14 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     int64_t tile = clampTile(l, index, left);
     return meet ? cutTile(tile, extentMax(l, index), least) : tile;
   };
-  constexpr int64_t kRows = 16; // (shorter tiles read more of what windows share)
+  const int64_t rows = costs_.pointwise.windowRows; // (shorter tiles read more of what windows share)
   int64_t tile = left;
-  left = taps ? std::max<int64_t>(32, tile / kRows) : tile;
+  left = taps ? std::max<int64_t>(32, tile / rows) : tile;
   l.tiles[contiguous] = tileOf(contiguous, 32); // (a warp beside a row's end at least)
   left = tile / l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && left > 1) {
-      l.tiles[index] = tileOf(index, kRows);
+      l.tiles[index] = tileOf(index, rows);
       left /= l.tiles[index];
     }
   if (taps) { // all of a thread's rows at a time, of one place in each

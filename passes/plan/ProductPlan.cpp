@@ -126,7 +126,7 @@ private:
   /// Where a side of one index leaves much of a tile of a power of two empty (20, 40, 72, 96 channels), a tile of three times one that has
   /// less; the other side has what four warps need then.
   bool fitSide(ArrayRef<unsigned> side, ArrayRef<unsigned> beside, int64_t &tile, int64_t &other) {
-    constexpr int64_t kOfFourWarps = 6144; // results: 48 a thread
+    const int64_t least = s_.costs_.cores.fourWarps;
     SmallVector<unsigned> tiled = c_.tiledOf(side);
     int64_t extent = tiled.size() == 1 ? s_.likelyExtent(l_, dims_[tiled.front()]) : 0;
     if (extent < 1)
@@ -138,13 +138,12 @@ private:
     auto costOf = [&](int64_t points) { return tilesOf(points) * (points + s_.costs_.cores.sideFill); };
     auto isTaken = [&](int64_t points) {
       int64_t most = inTile_[dims_[tiled.front()]] ? s_.extentMax(l_, dims_[tiled.front()]) : points; // what is reduced is whole
-      return most >= 0 && most <= points && (isFed || tilesOf(points) <= tilesOf(power)) &&
-             pointsOf(beside, kOfFourWarps) * points >= kOfFourWarps;
+      return most >= 0 && most <= points && (isFed || tilesOf(points) <= tilesOf(power)) && pointsOf(beside, least) * points >= least;
     };
     for (int64_t points = power / 4 * 3; tile::isCoresSide(points) && !llvm::isPowerOf2_64(uint64_t(points)); points /= 2)
       if (costOf(points) < costOf(best) && isTaken(points))
         best = points;
-    int64_t wide = std::max(other, kOfFourWarps / best), all = s_.extentProduct(l_, beside, dims_, s_.likely_);
+    int64_t wide = std::max(other, least / best), all = s_.extentProduct(l_, beside, dims_, s_.likely_);
     int64_t batch = std::max<int64_t>(1, s_.extentProduct(l_, c_.batch, dims_, s_.likely_));
     if (best == power || (all > 0 && batch * ceilDiv(Count(extent), best) * ceilDiv(Count(all), wide) < s_.target_.smCount))
       return false;
@@ -281,15 +280,14 @@ private:
   /// itself, with the registers of two blocks; where it does not take much longer, tiles come the longest first, since a long one that
   /// begins last would run alone (docs/lab/2026-11-27-first-launch-12.md).
   void spreadUneven(ReduceOp reduce) {
-    constexpr int64_t kAlone = 150, kLongestFirst = 90; // percent of the longest tile that a multiprocessor has to do
     std::optional<TileLengths> lengths = findTileLengths(reduce, l_, dims_, s_.likely_);
     Count tiles = s_.likelyTiles(l_, c_, dims_);
     if (!lengths || lengths->total == lengths->tiles * lengths->longest || tiles <= Count(0) || l_.persistent || l_.cluster > 1)
       return;
     const Count work = 100 * tiles * lengths->total, most = Count(lengths->longest) * lengths->tiles * s_.target_.smCount;
-    if (!l_.producerWarps && l_.minBlocks == 1 && bm_ * bn_ >= 64 * 32 * l_.warps && work < kAlone * most)
+    if (!l_.producerWarps && l_.minBlocks == 1 && bm_ * bn_ >= 64 * 32 * l_.warps && work < s_.costs_.cores.alone * most)
       l_.stages = std::max<int64_t>(l_.stages, s_.target_.maxSharedPerBlock / 2 / ((bm_ + bn_) * bk_ * bytes_) + 1);
-    if (work >= kLongestFirst * most)
+    if (work >= s_.costs_.cores.longestFirst * most)
       takeLongestFirst();
   }
 

@@ -8,10 +8,6 @@
 
 namespace kernelc::te {
 
-/// Rows of slots beyond a tensor's end that a multiprocessor's tensor copies fill with zeros in a microsecond
-/// (docs/lab/2026-11-27-planner-11.md).
-constexpr double kBeyondRows = 550;
-
 double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target &target) {
   const WarpgroupCosts &costs = target.costs->warpgroups;
   const TargetRates &rates = *findTargetRates(target.name);
@@ -31,7 +27,7 @@ double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target 
     return double(left / panel * panel);
   };
   double one = timeOfOne(0), longest = timeOfOne((beyond(p.m, tile.m, p.rowPanel) + beyond(p.n, tile.n, p.columnPanel) * perColumn) *
-                                                 (1 / kBeyondRows - 1 / costs.slotRows));
+                                                 (1 / costs.beyondRows - 1 / costs.slotRows));
   // Rounds of the whole device, and the last one, of which memory brings less.
   Count tiles = Count(p.batch) * ceilDiv(ceilDiv(Count(p.m), tile.m), p.cluster) * p.cluster * ceilDiv(Count(p.n), tile.n);
   double all = double(tiles), whole = double(tiles / target.smCount), last = all - whole * target.smCount;

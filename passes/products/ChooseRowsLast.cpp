@@ -76,7 +76,7 @@ private:
       chosen *= extent;
     }
     int64_t rows = knownMax(this->rows(), facts);
-    return rows >= 0 && Count(rows) * int64_t(kWorthwhile) <= chosen;
+    return rows >= 0 && Count(rows) * int64_t(factorCosts().worthwhile) <= chosen;
   }
 
   void write() {

@@ -26,10 +26,7 @@ using namespace te;
 
 namespace {
 
-// The same for all targets: with a policy the order decides what is rounded, which is part of the program.
 constexpr unsigned kMostFactors = 8; // all of whose subsets are tried
-constexpr double kUnit = 16;         // how much faster a matrix unit multiplies than CUDA cores
-constexpr double kPointByPoint = 4;  // a multiply-add whose operands are loaded for it, where a product's tile has them for many
 
 /// How the product of a set of factors is made, the indices summed that no other factor has.
 struct Step {
@@ -47,7 +44,7 @@ public:
     for (unsigned s = 0; s < kernel.getNumSizes(); ++s) {
       int64_t most = s < sizeMax.size() ? sizeMax[s] : -1;
       known_.push_back(most >= 0);
-      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : kUnknown, kernel.getContext()));
+      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : factorCosts().unknown, kernel.getContext()));
     }
   }
 
@@ -83,10 +80,10 @@ public:
     const Step &best = steps_.back();
     double points = pointsOf(llvm::BitVector(dims_, true)), direct = points;
     if (std::optional<Contraction> c = findContraction(written); c && c->unitType && !policy_)
-      direct /= kUnit;
+      direct /= factorCosts().unit;
     if (!policy_ && !findGeneralContraction(written) && beginsWithProduct(unsigned(steps_.size()) - 1))
-      direct *= kPointByPoint;
-    if (best.cost * kWorthwhile > direct)
+      direct *= factorCosts().pointByPoint;
+    if (best.cost * factorCosts().worthwhile > direct)
       return {};
     double work = 0;
     multiplyAdds(unsigned(steps_.size()) - 1, work);
@@ -97,7 +94,7 @@ public:
     os << "this sum is taken in steps, " << llvm::join(names_, ", ") << " first: " << llvm::format("%.3g", work)
        << " multiply-adds instead of " << llvm::format("%.3g", points);
     if (assumed_)
-      os << ", where sizes that are not known count as " << kUnknown << " (--set, --fact)";
+      os << ", where sizes that are not known count as " << factorCosts().unknown << " (--set, --fact)";
     emitRemark(loc) << text;
     return made;
   }
@@ -107,7 +104,7 @@ private:
     for (unsigned s = 0; s < known_.size(); ++s)
       assumed_ |= !known_[s] && e.isFunctionOfSymbol(s);
     auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
-    return c ? double(std::max<int64_t>(1, c.getValue())) : double(kUnknown);
+    return c ? double(std::max<int64_t>(1, c.getValue())) : double(factorCosts().unknown);
   }
   double pointsOf(const llvm::BitVector &dims) {
     double points = 1;
@@ -138,7 +135,7 @@ private:
     return dims;
   }
 
-  double storedCost(const llvm::BitVector &dims) { return kElement * pointsOf(dims) + kStatement; }
+  double storedCost(const llvm::BitVector &dims) { return factorCosts().element * pointsOf(dims) + factorCosts().statement; }
 
   void search() {
     unsigned n = factors_.size();
@@ -171,7 +168,7 @@ private:
             s.domain |= b;
             s.result = keptOf(set, s.domain);
             bool last = set + 1 == steps_.size();
-            s.cost = costA + costB + pointsOf(s.domain) / (s.isSum() || last ? 1 : kUnit);
+            s.cost = costA + costB + pointsOf(s.domain) / (s.isSum() || last ? 1 : factorCosts().unit);
             if (s.isSum() && !last)
               s.cost += storedCost(s.result);
             if (step.cost < 0 || s.cost < step.cost)

@@ -25,6 +25,8 @@ def TeStoreOperands : Pass<"te-store-operands", "::kernelc::te::KernelOp"> {
     *Runs before the first `te-simplify`, because* that inlines definitions; *in a kernel with a precision policy before that pipeline's,* for
     the same reason.
 
+    A square of results (the sum of a norm behind two chained products) is no reader that asks for them in memory.
+
     Postcondition: the operands of such a chain are tensors, or elements of tensors read elsewhere.
     Not tried: columns of other heads in flat rows, chains without a reduction in between, operands that the text leaves in f32.
     Numeric effect: none.
@@ -76,6 +78,10 @@ def TeFactorSums : Pass<"te-factor-sums", "::kernelc::te::KernelOp"> {
     then, and each step is a product whose two operands have to be found. In a kernel with a precision
     policy it runs before `te-precision-cast`, without facts of sizes: which operands are rounded is part
     of the program.
+
+    Integer factors less an offset that no summed index tells apart (zero points) are multiplied without it, beside sums of the other
+    factor: `sum[k]((x[i, k] - z[i]) * w[j, k])` as `sum[k](x[i, k] * w[j, k]) - z[i] * sum[k](w[j, k])`. Rows of a factor that data
+    chooses (`x[t[e], k]`) are multiplied before they are chosen, where they are fewer.
 
     Not tried: sums with a condition, an init or an `out_map`; more than 8 factors; a sum that is a factor
     of another one's; partial sums that several sums could share. Numeric effect: another order of the same sum;

@@ -32,7 +32,7 @@ public:
       : kernel_(kernel), reduce_(reduce), facts_(facts), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()) {
     for (unsigned s = 0; s < kernel.getNumSizes(); ++s) {
       int64_t most = s < facts.max.size() ? facts.max[s] : -1;
-      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : kUnknown, kernel.getContext()));
+      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : factorCosts().unknown, kernel.getContext()));
     }
   }
 
@@ -44,7 +44,7 @@ public:
       if (std::optional<Cut> cut = findCut(r); cut && (!best || cut->cost < best->cost))
         best = cut;
     double direct = pointsOf(llvm::BitVector(dims_, true));
-    if (!best || best->cost * kWorthwhile > direct || !isInside(*best))
+    if (!best || best->cost * factorCosts().worthwhile > direct || !isInside(*best))
       return {};
     return apply(*best, direct);
   }
@@ -61,7 +61,7 @@ private:
 
   double pointsAlong(AffineExpr e) {
     auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
-    return c ? double(std::max<int64_t>(1, c.getValue())) : double(kUnknown);
+    return c ? double(std::max<int64_t>(1, c.getValue())) : double(factorCosts().unknown);
   }
   AffineExpr extent(unsigned d) { return reduce_.getExtents().getResult(d); }
   double pointsOf(const llvm::BitVector &dims) {
@@ -109,7 +109,7 @@ private:
     kept.reset(r);
     results.set(0, parallel_);
     results.set(r);
-    cut.cost = reach * pointsOf(others) + reach * pointsOf(kept) * kElement + kStatement + pointsOf(results);
+    cut.cost = reach * pointsOf(others) + reach * pointsOf(kept) * factorCosts().element + factorCosts().statement + pointsOf(results);
     return cut;
   }
 

@@ -16,8 +16,6 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-constexpr double kUnit = 16; ///< how much faster a matrix unit multiplies than CUDA cores
-
 /// A factor: what the summed indices tell apart, and offsets that are added to it, or subtracted.
 struct Spread {
   Value varying;
@@ -44,7 +42,8 @@ public:
   OffsetSpreader(ReduceOp reduce, ArrayRef<int64_t> sizeMax)
       : reduce_(reduce), b_(reduce), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()) {
     for (unsigned s = 0; s < reduce.getExtents().getNumSymbols(); ++s)
-      sizes_.push_back(b_.getAffineConstantExpr(s < sizeMax.size() && sizeMax[s] >= 0 ? std::max<int64_t>(1, sizeMax[s]) : kUnknown));
+      sizes_.push_back(b_.getAffineConstantExpr(s < sizeMax.size() && sizeMax[s] >= 0 ? std::max<int64_t>(1, sizeMax[s])
+                                                                                      : int64_t(factorCosts().unknown)));
   }
 
   bool run() {
@@ -108,18 +107,18 @@ private:
     double points = 1;
     for (unsigned d : dims.set_bits()) {
       auto extent = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(reduce_.getExtents().getResult(d).replaceSymbols(sizes_), 0, 0));
-      points *= extent ? double(std::max<int64_t>(1, extent.getValue())) : double(kUnknown);
+      points *= extent ? double(std::max<int64_t>(1, extent.getValue())) : double(factorCosts().unknown);
     }
     return points;
   }
 
   /// Sums of one factor read it once more.
   bool pays() {
-    double points = pointsOf(llvm::BitVector(dims_, true)), spread = points / kUnit;
+    double points = pointsOf(llvm::BitVector(dims_, true)), spread = points / factorCosts().unit;
     for (unsigned f : {0u, 1u})
       if (!factors_[1 - f].offsets.empty())
-        spread += pointsOf(findSupport(factors_[f].varying, dims_)) + kStatement;
-    return spread * kWorthwhile <= points;
+        spread += pointsOf(findSupport(factors_[f].varying, dims_)) + factorCosts().statement;
+    return spread * factorCosts().worthwhile <= points;
   }
 
   /// A sum of what `body` makes at `dims`, the parallel ones first, which `kept` says.

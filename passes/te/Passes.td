@@ -609,6 +609,10 @@ def TeSearchCounts : Pass<"te-search-counts", "::kernelc::te::KernelOp"> {
     a sum alone where the number of values may be 0 or has no bound (which gives the number of steps of the search), and a count in
     f32 where it may exceed 2^24, up to which f32 is exact.
 
+    Two kinds of sums ahead of that: one of which data chooses a single term (`sum[j](e(i, j) if j == t[i] else 0)`, a one-hot factor) reads
+    that term; and sums of ones in which data names the result (`sum[k, a[k] == i](1)`) become a scatter of the points, where that takes
+    less than asking each point for each result.
+
     *Runs before `te-sort-scatters` with `owners`, because* that pass turns the scatter into `sorted` into a sum over points that
     rows ask for; *and before `te-mask-to-domain`, because* that pass moves the comparison, which is counted here, out of the terms.
     Precondition: none. Postcondition: `sorted` is made by a `te.scatter` that is `unique`. Numeric effect: none.
@@ -672,6 +676,8 @@ def TeSortScatters : Pass<"te-sort-scatters", "::kernelc::te::KernelOp"> {
     *The first run (`owners`: rows that ask) stands before `te-reader-windows`, because* what asks points is a
     sum like any other, whose conditions and residue classes later passes find; *the second one right before
     `te-copy-inouts`, because* `te-simplify` would compute keys again wherever they are read.
+
+    Points of which data bounds an index to a segment are reduced over that index first, and scattered once.
 
     Precondition: none. Postcondition: no scatter is left whose order counts. Numeric effect:
     a row's points are added up in a fixed order, or to within 2^-53 of the sum of their magnitudes.

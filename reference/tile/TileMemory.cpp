@@ -10,8 +10,9 @@ namespace kernelc::reference {
 const TensorView &TileMemory::tensor(int64_t source, ElementType type, const std::vector<int64_t> &shape) {
   if (source >= 0) {
     TensorView &t = params_[size_t(source)];
-    if (elementBits(t.type) < 8) // functions know its bytes
-      t = {t.data, type, shape, denseStrides(shape)};
+    bool isPacked = elementBits(t.type) < 8; // functions know its bytes, or one dim for several of dense ones
+    if (isPacked || t.shape.size() != shape.size())
+      t = {t.data, isPacked ? type : t.type, shape, denseStrides(shape)};
     return t;
   }
   auto [it, isNew] = workspaces_.try_emplace(source);
