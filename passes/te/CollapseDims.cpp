@@ -74,7 +74,7 @@ private:
     unsigned dims = getExtents(op).getNumResults(), parallel = getNumParallel(op);
     llvm::BitVector &pairs = statements_[op] = llvm::BitVector(dims ? dims - 1 : 0, false);
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool isPlain = (isa<ComputeOp>(op) || (reduce && !findGeneralContraction(reduce))) && !findInit(op);
+    bool isPlain = isa<ComputeOp, ReduceOp>(op) && !findInit(op);
     auto compute = dyn_cast<ComputeOp>(op);
     bool isMoved = compute ? compute.getOutMap() || compute.getShape() : reduce && (reduce.getOutMap() || reduce.getShape());
     if (!isPlain || isMoved)
@@ -150,12 +150,14 @@ private:
     return llvm::is_contained(read.getOperands_(), Value(op->getRegion(0).front().getArgument(d)));
   }
 
-  /// Whether its rows begin or end inside of vectors, and are no dims of one element.
+  /// Whether its rows begin or end inside of vectors, or are shorter than a line.
   bool pays(Value tensor, unsigned r) {
-    constexpr int64_t kVectorBytes = 16;
+    constexpr int64_t kVectorBytes = 16, kLineBytes = 128;
     int64_t bytes = std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
     AffineExpr row = getTensorShape(tensor).getResult(r + 1);
-    return r + 2 == rankOf(tensor) && knownDivisor(row, facts_) * bytes % kVectorBytes != 0;
+    int64_t most = knownMax(row, facts_);
+    bool isShort = most >= 0 && most * bytes < kLineBytes;
+    return r + 2 == rankOf(tensor) && (isShort || knownDivisor(row, facts_) * bytes % kVectorBytes != 0);
   }
 
   /// All pairs that have to go with the one of `tensor`.

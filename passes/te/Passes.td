@@ -486,13 +486,17 @@ def TeCollapseDims : Pass<"te-collapse-dims", "::kernelc::te::KernelOp"> {
         m[n, c] = mean[h, w](x[n, c, h, w])                             =>    m[n, c] = mean[h_w](x[n, c, h_w])
 
     A row of 14 halves is no vector; 196 of them are. Done from the innermost dims on, while rows of a tensor begin or end inside of 16
-    bytes. The shapes of parameters follow, as callers pass the same memory.
+    bytes, or are shorter than a line of 128. The shapes of parameters follow, as callers pass the same memory.
 
     *Runs after the normal forms, before passes look for products and windows, because* these name dims one by one.
 
-    Left alone are products, statements that go on from others or store in another order, dims of which a condition, an index as a
-    number or a schedule speaks, and strided tensors. Postcondition: rows of 16 bytes, or dims that some statement tells apart.
-    Not tried: dims of products. Numeric effect: none (sums of floats are taken in another order).
+    So are the points of an image for a convolution of one tap, `y[n, o, h_w] = sum[c](x[n, c, h_w] * f[o, c])`, and what a fully connected
+    layer sums, `sum[c_h_w](x[n, c_h_w] * w[o, c_h_w])`.
+
+    Left alone are statements that go on from others or store in another order, dims of which a condition, an index as a
+    number or a schedule speaks, and strided tensors. Postcondition: rows of whole vectors and lines, or dims that some statement tells apart.
+    Not tried: longer rows that are shorter than a product's tile. Numeric effect: none (sums of floats are taken in another
+    order).
   }];
   let options = [
     ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
