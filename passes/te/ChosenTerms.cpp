@@ -38,7 +38,7 @@ public:
       else
         rest_.push_back(part);
     }
-    return bool(chosen_);
+    return chosen_ && !readsResults();
   }
 
   void take() {
@@ -52,6 +52,12 @@ public:
   }
 
 private:
+  /// Whether a term is made of what another statement makes: those who walk that have the term, and elsewhere it would have to be stored.
+  bool readsResults() {
+    return llvm::any_of(reduce_.getBlock().getOps<ReadOp>(), [&](ReadOp r) {
+      return r.getTensor().getDefiningOp() && findSupport(r.getResult(), reduce_.getNumDims())[summed_];
+    });
+  }
   bool isIdentity(Value v) {
     auto constant = v.getDefiningOp<arith::ConstantOp>();
     return constant && constant.getValue() == identityOf(reduce_.getKind(), v.getType(), b);

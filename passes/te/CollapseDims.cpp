@@ -150,13 +150,19 @@ private:
     return llvm::is_contained(read.getOperands_(), Value(op->getRegion(0).front().getArgument(d)));
   }
 
-  /// Whether its rows begin or end inside of vectors, or are shorter than a line.
+  /// Whether its rows begin or end inside of vectors, or are a product's and shorter than a line.
   bool pays(Value tensor, unsigned r) {
     constexpr int64_t kVectorBytes = 16, kLineBytes = 128;
     int64_t bytes = std::max(1u, cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8);
     AffineExpr row = getTensorShape(tensor).getResult(r + 1);
     int64_t most = knownMax(row, facts_);
-    bool isShort = most >= 0 && most * bytes < kLineBytes;
+    bool isShort = most >= 0 && most * bytes < kLineBytes &&
+                   llvm::any_of(
+                       tensor.getUsers(),
+                       [](Operation *user) {
+                         auto reduce = dyn_cast<ReduceOp>(user->getParentOp());
+                         return reduce && findGeneralContraction(reduce);
+                       });
     return r + 2 == rankOf(tensor) && (isShort || knownDivisor(row, facts_) * bytes % kVectorBytes != 0);
   }
 

@@ -486,7 +486,8 @@ def TeCollapseDims : Pass<"te-collapse-dims", "::kernelc::te::KernelOp"> {
         m[n, c] = mean[h, w](x[n, c, h, w])                             =>    m[n, c] = mean[h_w](x[n, c, h_w])
 
     A row of 14 halves is no vector; 196 of them are. Done from the innermost dims on, while rows of a tensor begin or end inside of 16
-    bytes, or are shorter than a line of 128. The shapes of parameters follow, as callers pass the same memory.
+    bytes, or are a product's and shorter than a line of 128. The
+    shapes of parameters follow, as callers pass the same memory.
 
     *Runs after the normal forms, before passes look for products and windows, because* these name dims one by one.
 

@@ -237,7 +237,9 @@ struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
     AffineMap extents = reduce.getExtents();
     const unsigned parallel = reduce.getNumParallel(), dims = reduce.getNumDims();
     unsigned d = parallel;
-    while (d < dims && extents.getResult(d) != rewriter.getAffineConstantExpr(1))
+    std::optional<IntegerSet> set = reduce.getCondition();
+    auto isAsked = [&] { return set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(d); }); };
+    while (d < dims && (extents.getResult(d) != rewriter.getAffineConstantExpr(1) || isAsked()))
       ++d;
     if (d == dims || dims - parallel == 1) // a reduction reduces something
       return failure();
@@ -248,7 +250,7 @@ struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
     rewriter.modifyOpInPlace(reduce, [&] {
       reduce.setIndicesAttr(rewriter.getArrayAttr(names));
       reduce.setExtents(extents.dropResult(d));
-      if (std::optional<IntegerSet> set = reduce.getCondition())
+      if (set)
         reduce.setCondition(withoutDim(*set, d));
       rewriter.replaceAllUsesWith(reduce.getBlock().getArgument(d), first);
       reduce.getBlock().eraseArgument(d);
@@ -257,7 +259,7 @@ struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
   }
 
 private:
-  /// Where `d` is 0.
+  /// Of which no constraint asks for `d`.
   static IntegerSet withoutDim(IntegerSet set, unsigned d) {
     SmallVector<AffineExpr> to;
     for (unsigned other = 0; other < set.getNumDims(); ++other)
