@@ -37,6 +37,7 @@ struct RowCosts {
   int64_t perBlock = 4;           ///< short rows to a block, a warp each
   int64_t shortPerThread = 64;    ///< elements of a thread of several short rows: of windows of 11 x 11, and no more
   int64_t largestHeld = 32768;    ///< elements that one block holds for several statements to go over
+  int64_t halvesFull = 75;        ///< percent of the tile of a row of halves that one block holds, rather than several cut (docs/lab/2026-11-27-windows.md)
   int64_t heldByTwo = 16384;      ///< with which a second block has room: 256 threads with 64 elements each
   int64_t heldPerThread = 64;     ///< of these
   int64_t heldThreads = 1024;     ///< of a block with longer rows, 32 elements each

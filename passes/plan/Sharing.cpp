@@ -139,9 +139,10 @@ static bool isBetween(Operation *op, Operation *from, llvm::function_ref<bool(Op
   return is;
 }
 
-std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
+/// How many rows statements behind `reduce` read again, -1 where nobody knows; nothing where they do not, or as whyNotShared will say of the
+/// launch: nothing is updated, and nobody reads what the statements behind it write.
+static std::optional<int64_t> rowsReadAgain(ReduceOp reduce, const SizeFacts &facts) {
   unsigned parallel = reduce.getNumParallel();
-  // As whyNotShared will say of the launch: nothing is updated, and nobody reads what the statements behind it write.
   bool again = false, apart = true;
   for (Operation *user : reduce.getResult().getUsers())
     if (auto compute = user->getParentOfType<ComputeOp>(); compute && getExtents(compute) == reduce.getExtents()) {
@@ -154,10 +155,27 @@ std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, cons
   for (unsigned d = 0; d < parallel; ++d) {
     int64_t most = knownMax(reduce.getExtents().getResult(d), facts);
     if (most < 0)
-      return findHeldRow(-1, knownMax(reduce.getExtents().getResult(parallel), facts), target);
+      return -1;
     rows *= most;
   }
-  return findHeldRow(int64_t(rows), knownMax(reduce.getExtents().getResult(parallel), facts), target);
+  return int64_t(rows);
+}
+
+std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
+  std::optional<int64_t> rows = rowsReadAgain(reduce, facts);
+  return rows ? findHeldRow(*rows, knownMax(reduce.getExtents().getResult(reduce.getNumParallel()), facts), target) : std::nullopt;
+}
+
+bool isHeldByBlocks(ReduceOp reduce, const SizeFacts &facts, const Target &target) {
+  std::optional<int64_t> rows = rowsReadAgain(reduce, facts);
+  int64_t length = knownMax(reduce.getExtents().getResult(reduce.getNumParallel()), facts);
+  if (!rows || (*rows >= 0 && *rows < target.smCount) || length < 0 || length > target.costs->rows.largestHeld)
+    return false;
+  // Of halves in a tile that is not much more than half full reading again is no more than what the block waits for.
+  bool isWide = llvm::any_of(reduce.getBlock().getOps<ReadOp>(), [](ReadOp r) {
+    return r.getTensor().getType().getElementTypeBitWidth() >= 32 && r.getTensor().getType().getRank() > 1;
+  });
+  return isWide || length * 100 > int64_t(llvm::PowerOf2Ceil(uint64_t(length))) * target.costs->rows.halvesFull;
 }
 
 bool standsAlone(Operation *op) {

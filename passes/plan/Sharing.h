@@ -54,6 +54,9 @@ struct HeldRow {
 std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &target);
 /// The same for a reduction over one index, along memory, whose row a pointwise statement goes over once more.
 std::optional<HeldRow> findHeldRow(ReduceOp reduce, const SizeFacts &facts, const Target &target);
+/// Whether one block holds each row that `reduce` reads and statements behind it read again, and there are as many rows as multiprocessors:
+/// cut into parts they would be read once more for each walk.
+bool isHeldByBlocks(ReduceOp reduce, const SizeFacts &facts, const Target &target);
 
 /// Whether op, in any grouping, shares its launch with pointwise statements over its results alone: it reads
 /// parameters, and it and these statements make outputs.

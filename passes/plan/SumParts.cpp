@@ -221,7 +221,9 @@ FailureOr<ReductionParts> chooseParts(Operation *op, const PartChoice &by) {
     return ReductionParts();
   if (by.schedule.parts)
     return scheduledParts(op, by.schedule, product, lengths[0], knownDivisor(extents.getResult(parallel), by.facts));
-  if (r && !product && by.schedule.merge != Merge::Launch && findHeldRow(r, by.facts, by.target))
+  bool isHeld = r && !product && by.schedule.merge != Merge::Launch &&
+                (findHeldRow(r, by.facts, by.target) || isHeldByBlocks(r, by.expected, by.target));
+  if (isHeld)
     return ReductionParts();
   if (product)
     return partsOfProduct(r, *product, by);
