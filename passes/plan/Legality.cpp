@@ -45,8 +45,7 @@ bool isTile(const LaunchPlan &l, Ops ops, size_t index) {
 /// Numbers stay when a rule goes: 1 was that units have names, which reading a record asks now.
 const PlanRule kRules[] = {
     {{2, "tiles",
-      "A tile size is a power of two, of the unit wgmma a multiple of 8, or 24, 48 or 96 of rows or columns on CUDA cores, "
-      "or up to 15 of terms that one thread sums there."},
+      "A tile size is a power of two, of the unit wgmma a multiple of 8, on CUDA cores 24, 48 or 96 of a side or up to 15 terms, too."},
      [](KernelOp, const LaunchPlan &l, Ops ops) -> std::string {
        for (size_t index = 0; index < l.tiles.size(); ++index)
          if (!isTile(l, ops, index))

@@ -139,8 +139,8 @@ static bool isBetween(Operation *op, Operation *from, llvm::function_ref<bool(Op
   return is;
 }
 
-/// How many rows statements behind `reduce` read again, -1 where nobody knows; nothing where they do not, or as whyNotShared will say of the
-/// launch: nothing is updated, and nobody reads what the statements behind it write.
+/// How many rows statements behind `reduce` read again, -1 where nobody knows; nothing where they do not, or as whyNotShared will say of
+/// the launch: nothing is updated, and nobody reads what the statements behind it write.
 static std::optional<int64_t> rowsReadAgain(ReduceOp reduce, const SizeFacts &facts) {
   unsigned parallel = reduce.getNumParallel();
   bool again = false, apart = true;
