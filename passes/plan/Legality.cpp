@@ -35,7 +35,8 @@ bool isTaps(const LaunchPlan &l, int64_t index) {
   Count results = 1;
   for (int64_t i : l.grid)
     results *= l.tiles[i];
-  return l.unit == Unit::Simt && !llvm::is_contained(l.grid, index) && l.tiles[index] <= kMostTaps && results >= Count(32 * l.warps);
+  return l.unit == Unit::Simt && !llvm::is_contained(l.grid, index) && l.tiles[index] > 0 && l.tiles[index] <= kMostTaps &&
+         results >= Count(32 * l.warps);
 }
 bool isTile(const LaunchPlan &l, Ops ops, size_t index) {
   return isColumns(l.unit, l.tiles[index]) || (tile::isCoresSide(l.tiles[index]) && isSideOfCores(l, ops, int64_t(index))) ||
