@@ -232,7 +232,7 @@ int64_t mostColumns(const ProductChain &chain, const Target &target) {
 /// Whether a tile can have all columns of the chain.
 bool hasFewColumns(Operation *statement, ProductChain &chain, const Target &target, const SizeFacts &facts) {
   int64_t columns = int64_t(pointsOf(getExtents(statement), chain.columns(), facts));
-  return columns >= 16 && columns <= mostColumns(chain, target) && columns % 8 == 0;
+  return columns >= unitOfChain(chain.second, target).fewestColumns && columns <= mostColumns(chain, target) && columns % 8 == 0;
 }
 
 /// The components of `cascade` that are products; nothing where one does not take its factor from registers.

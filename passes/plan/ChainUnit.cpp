@@ -34,11 +34,12 @@ std::optional<WarpgroupForm> findChainForm(const Contraction &c) {
 ChainUnit unitOfChain(const Contraction &c, const Target &target) {
   const ChainCosts &costs = target.costs->chains;
   if (!isOnCores(c))
-    return {false, 2, target.productRate, target.chainRate, double(costs.tileRows), costs.mostColumns, -1};
+    return {false, 2, target.productRate, target.chainRate, double(costs.tileRows), 16, costs.mostColumns, -1};
   const TargetRates *rates = findTargetRates(target.name);
   double peak = rates ? double(rates->f32) * rates->clock : 0;
   // Half as many rows: two blocks share a multiprocessor.
-  return {true, 4, peak * costs.coresProduct, peak * costs.coresChain, double(costs.tileRows) / 2, costs.mostOnCores, costs.mostOnCores};
+  return {
+      true, 4, peak * costs.coresProduct, peak * costs.coresChain, double(costs.tileRows) / 2, 32, costs.mostOnCores, costs.mostOnCores};
 }
 
 } // namespace kernelc::te

@@ -19,6 +19,7 @@ struct ChainUnit {
   int64_t bytes;         ///< of an operand's element in a slot
   double product, chain; ///< multiply-adds of a multiprocessor in a microsecond: in large products alone, and in chains
   double tileRows;       ///< rows that the others of a tile of `ChainCosts::tileRows` are not lost with
+  int64_t fewestColumns; ///< of the second product: on CUDA cores a warp has whole rows, of as many columns as its threads lie along
   int64_t mostColumns;   ///< of the second product, which a tile has all of
   int64_t mostSummed;    ///< terms of a first product, which a tile has all of; -1: it may have a part
 };
