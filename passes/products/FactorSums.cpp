@@ -40,13 +40,8 @@ struct Step {
 class Factoring {
 public:
   Factoring(KernelOp kernel, ReduceOp reduce, ArrayRef<int64_t> sizeMax, bool policy)
-      : kernel_(kernel), reduce_(reduce), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()), policy_(policy) {
-    for (unsigned s = 0; s < kernel.getNumSizes(); ++s) {
-      int64_t most = s < sizeMax.size() ? sizeMax[s] : -1;
-      known_.push_back(most >= 0);
-      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : factorCosts().unknown, kernel.getContext()));
-    }
-  }
+      : kernel_(kernel), reduce_(reduce), points_(kernel, sizeMax), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()),
+        policy_(policy) {}
 
   /// What the sum comes to in steps; null where it stays. `written`: the sum whose work the text has, which may be one of two that follow
   /// each other.
@@ -101,10 +96,8 @@ public:
 
 private:
   double pointsAlong(AffineExpr e) {
-    for (unsigned s = 0; s < known_.size(); ++s)
-      assumed_ |= !known_[s] && e.isFunctionOfSymbol(s);
-    auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
-    return c ? double(std::max<int64_t>(1, c.getValue())) : double(factorCosts().unknown);
+    assumed_ |= points_.isAssumed(e);
+    return points_.along(e);
   }
   double pointsOf(const llvm::BitVector &dims) {
     double points = 1;
@@ -345,10 +338,9 @@ private:
 
   KernelOp kernel_;
   ReduceOp reduce_;
+  BoundedPoints points_;
   unsigned dims_, parallel_;
   bool policy_, assumed_ = false;
-  SmallVector<bool> known_;
-  SmallVector<AffineExpr> sizes_;
   SmallVector<Value> factors_, scales_; ///< with and without a reduced index
   SmallVector<llvm::BitVector> supports_;
   SmallVector<Step> steps_; ///< by set of factors

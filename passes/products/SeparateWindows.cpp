@@ -29,12 +29,8 @@ struct Cut {
 class WindowCutter {
 public:
   WindowCutter(KernelOp kernel, ReduceOp reduce, const SizeFacts &facts)
-      : kernel_(kernel), reduce_(reduce), facts_(facts), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()) {
-    for (unsigned s = 0; s < kernel.getNumSizes(); ++s) {
-      int64_t most = s < facts.max.size() ? facts.max[s] : -1;
-      sizes_.push_back(getAffineConstantExpr(most >= 0 ? std::max<int64_t>(1, most) : factorCosts().unknown, kernel.getContext()));
-    }
-  }
+      : kernel_(kernel), reduce_(reduce), facts_(facts), points_(kernel, facts.max), dims_(reduce.getNumDims()),
+        parallel_(reduce.getNumParallel()) {}
 
   ReduceOp run() {
     if (!isPlain())
@@ -59,17 +55,8 @@ private:
     return !c || !c->unitType; // (units multiply the window as it is)
   }
 
-  double pointsAlong(AffineExpr e) {
-    auto c = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(e.replaceSymbols(sizes_), 0, 0));
-    return c ? double(std::max<int64_t>(1, c.getValue())) : double(factorCosts().unknown);
-  }
   AffineExpr extent(unsigned d) { return reduce_.getExtents().getResult(d); }
-  double pointsOf(const llvm::BitVector &dims) {
-    double points = 1;
-    for (unsigned d : dims.set_bits())
-      points *= pointsAlong(extent(d));
-    return points;
-  }
+  double pointsOf(const llvm::BitVector &dims) const { return points_.of(reduce_, dims); }
 
   SmallVector<Value> factorsOf() {
     Value term = reduce_.getYield().getValues()[0];
@@ -103,7 +90,7 @@ private:
       return std::nullopt;
     cut.kept = first;
     cut.kept.reset(summed);
-    double reach = (pointsAlong(extent(cut.results)) - 1) * cut.step + pointsAlong(extent(r));
+    double reach = (points_.along(extent(cut.results)) - 1) * cut.step + points_.along(extent(r));
     llvm::BitVector others = first, results(dims_), kept = cut.kept;
     others.reset(r);
     kept.reset(r);
@@ -303,8 +290,8 @@ private:
   KernelOp kernel_;
   ReduceOp reduce_;
   SizeFacts facts_;
+  BoundedPoints points_;
   unsigned dims_, parallel_;
-  SmallVector<AffineExpr> sizes_;
 };
 
 } // namespace

@@ -40,11 +40,7 @@ void collectTerms(Value v, bool isNegated, SmallVectorImpl<std::pair<Value, bool
 class OffsetSpreader {
 public:
   OffsetSpreader(ReduceOp reduce, ArrayRef<int64_t> sizeMax)
-      : reduce_(reduce), b_(reduce), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()) {
-    for (unsigned s = 0; s < reduce.getExtents().getNumSymbols(); ++s)
-      sizes_.push_back(b_.getAffineConstantExpr(s < sizeMax.size() && sizeMax[s] >= 0 ? std::max<int64_t>(1, sizeMax[s])
-                                                                                      : int64_t(factorCosts().unknown)));
-  }
+      : reduce_(reduce), b_(reduce), points_(getKernel(reduce), sizeMax), dims_(reduce.getNumDims()), parallel_(reduce.getNumParallel()) {}
 
   bool run() {
     if (!findSpreads() || !findInsides() || !pays())
@@ -103,21 +99,12 @@ private:
     return true;
   }
 
-  double pointsOf(const llvm::BitVector &dims) {
-    double points = 1;
-    for (unsigned d : dims.set_bits()) {
-      auto extent = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(reduce_.getExtents().getResult(d).replaceSymbols(sizes_), 0, 0));
-      points *= extent ? double(std::max<int64_t>(1, extent.getValue())) : double(factorCosts().unknown);
-    }
-    return points;
-  }
-
   /// Sums of one factor read it once more.
   bool pays() {
-    double points = pointsOf(llvm::BitVector(dims_, true)), spread = points / factorCosts().unit;
+    double points = points_.of(reduce_, llvm::BitVector(dims_, true)), spread = points / factorCosts().unit;
     for (unsigned f : {0u, 1u})
       if (!factors_[1 - f].offsets.empty())
-        spread += pointsOf(findSupport(factors_[f].varying, dims_)) + factorCosts().statement;
+        spread += points_.of(reduce_, findSupport(factors_[f].varying, dims_)) + factorCosts().statement;
     return spread * factorCosts().worthwhile <= points;
   }
 
@@ -317,12 +304,11 @@ private:
 
   ReduceOp reduce_;
   OpBuilder b_;
+  BoundedPoints points_;
   unsigned dims_, parallel_;
-  SmallVector<AffineExpr> sizes_;
   SmallVector<Spread, 2> factors_;
   SmallVector<Value> scales_; ///< factors that no summed index tells apart
   bool areBytes_ = true;      ///< the factors as they stand
-
   std::optional<IntegerSet> inside_[2];
 };
 
