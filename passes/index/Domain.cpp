@@ -207,4 +207,11 @@ IntegerSet select(IntegerSet set, ArrayRef<unsigned> which) {
   return IntegerSet::get(set.getNumDims(), set.getNumSymbols(), constraints, equalities);
 }
 
+IntegerSet withoutDim(IntegerSet set, unsigned d) {
+  SmallVector<AffineExpr> to;
+  for (unsigned other = 0; other < set.getNumDims(); ++other)
+    to.push_back(getAffineDimExpr(other > d ? other - 1 : other, set.getContext()));
+  return set.replaceDimsAndSymbols(to, {}, set.getNumDims() - 1, set.getNumSymbols());
+}
+
 } // namespace kernelc::te

@@ -45,4 +45,7 @@ mlir::IntegerSet intersect(std::optional<mlir::IntegerSet> a, mlir::IntegerSet b
 /// The constraints of `set` with the numbers in `which`.
 mlir::IntegerSet select(mlir::IntegerSet set, llvm::ArrayRef<unsigned> which);
 
+/// `set` without dim `d`, which no constraint asks for.
+mlir::IntegerSet withoutDim(mlir::IntegerSet set, unsigned d);
+
 } // namespace kernelc::te

@@ -66,4 +66,10 @@ std::optional<LinearBound> findLinearBound(Value condition) {
   return LinearBound{left ? left : right, left ? compare.getRhs() : compare.getLhs(), relation};
 }
 
+std::optional<std::pair<unsigned, Value>> findNamedDim(Value condition) {
+  std::optional<LinearBound> bound = findLinearBound(condition);
+  auto d = bound && bound->relation == arith::CmpIPredicate::eq ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
+  return d ? std::optional(std::pair(d.getPosition(), bound->bound)) : std::nullopt;
+}
+
 } // namespace kernelc::te

@@ -30,4 +30,7 @@ mlir::arith::CmpIPredicate turnRelation(mlir::arith::CmpIPredicate relation);
 /// `condition` as a bound of points by data; nothing where it is something else.
 std::optional<LinearBound> findLinearBound(mlir::Value condition);
 
+/// The dim that `condition` says is data (`a[k] == i`: i), and that data; nothing for other conditions.
+std::optional<std::pair<unsigned, mlir::Value>> findNamedDim(mlir::Value condition);
+
 } // namespace kernelc::te

@@ -30,11 +30,10 @@ public:
       term_ = select.getTrueValue();
     }
     for (Value part : condition ? splitConjuncts(condition) : SmallVector<Value>()) {
-      std::optional<LinearBound> bound = findLinearBound(part);
-      auto d = bound && bound->relation == arith::CmpIPredicate::eq ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
-      bool isChosen = d && d.getPosition() == summed_ && !chosen_ && !findSupport(bound->bound, reduce_.getNumDims())[summed_];
+      std::optional<std::pair<unsigned, Value>> named = findNamedDim(part);
+      bool isChosen = named && named->first == summed_ && !chosen_ && !findSupport(named->second, reduce_.getNumDims())[summed_];
       if (isChosen)
-        chosen_ = bound->bound;
+        chosen_ = named->second;
       else
         rest_.push_back(part);
     }
@@ -72,8 +71,7 @@ private:
       place = toIndex(place);
     mapping.map(reduce_.getBlock().getArgument(summed_), place);
     padReads(mapping);
-    Value counts = both(compare(arith::CmpIPredicate::sge, place, index(0)),
-                        compare(arith::CmpIPredicate::slt, place, value(reduce_.getExtents().getResult(summed_), {})));
+    Value counts = isWithin(place, reduce_.getExtents().getResult(summed_));
     for (Value part : rest_)
       counts = both(counts, cloneValue(part, mapping, b));
     Value none = arith::ConstantOp::create(b, loc(), cast<TypedAttr>(identityOf(reduce_.getKind(), element, b)));

@@ -5,6 +5,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Domain.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "llvm/ADT/DenseMap.h"
@@ -262,12 +263,8 @@ void Collapser::collapseStatement(Operation *op, unsigned d) {
   auto setAll = [&](auto statement) {
     statement.setIndicesAttr(b.getArrayAttr(names));
     statement.setExtents(extents);
-    if (std::optional<IntegerSet> set = statement.getCondition()) {
-      SmallVector<AffineExpr> to;
-      for (unsigned other = 0; other < set->getNumDims(); ++other)
-        to.push_back(b.getAffineDimExpr(other > d ? other - 1 : other));
-      statement.setCondition(set->replaceDimsAndSymbols(to, {}, set->getNumDims() - 1, set->getNumSymbols()));
-    }
+    if (std::optional<IntegerSet> set = statement.getCondition())
+      statement.setCondition(withoutDim(*set, d + 1));
   };
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (d < reduce.getParallel())

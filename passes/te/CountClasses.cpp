@@ -46,12 +46,11 @@ public:
     bool isPlain = reduce_.getKind() == Combiner::Sum && !reduce_.getInit() && !reduce_.getOutMap() && !reduce_.getCondition();
     Value test = isPlain ? findCountedTest(reduce_) : Value();
     for (Value part : test ? splitConjuncts(test) : SmallVector<Value>()) {
-      std::optional<LinearBound> bound = findLinearBound(part);
-      auto d = bound && bound->relation == arith::CmpIPredicate::eq ? dyn_cast<AffineDimExpr>(bound->form) : AffineDimExpr(nullptr);
-      if (d && d.getPosition() < parallel_ && !named_[d.getPosition()]) {
-        named_[d.getPosition()] = bound->bound;
+      std::optional<std::pair<unsigned, Value>> named = findNamedDim(part);
+      if (named && named->first < parallel_ && !named_[named->first]) {
+        named_[named->first] = named->second;
         isNamed_.resize(reduce_.getNumDims());
-        isNamed_.set(d.getPosition());
+        isNamed_.set(named->first);
       } else {
         rest_.push_back(part);
       }
@@ -116,10 +115,8 @@ private:
       yields.push_back(isNamed_[d] ? toIndex(cloneValue(named_[d], mapping, b)) : mapping.lookup(reduce_.getBlock().getArgument(d)));
       if (!isNamed_[d])
         continue;
-      Value end = value(reduce_.getExtents().getResult(d), {});
-      for (Value inside :
-           {compare(arith::CmpIPredicate::sge, yields.back(), index(0)), compare(arith::CmpIPredicate::slt, yields.back(), end)})
-        counts = counts ? both(counts, inside) : inside;
+      Value inside = isWithin(yields.back(), reduce_.getExtents().getResult(d));
+      counts = counts ? both(counts, inside) : inside;
     }
     for (Value part : rest_)
       counts = both(counts, cloneValue(part, mapping, b));

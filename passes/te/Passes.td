@@ -49,7 +49,8 @@ def TeSimplify : Pass<"te-simplify", "::kernelc::te::KernelOp"> {
     window. So is a sum of up to four terms of pairs of what is read (the squared distance of two points
     in space) that only reductions over one of its indices read: they compute it once more, and no tensor
     of all pairs is stored. A definition that an update of an `inout` stores as it is, and a reduction reads, is
-    read where it is stored, by all that read it at their own points. An index that is summed over one point, beside others, is none: it is 0. After this pass a tensor exists only where it is reduced, returned,
+    read where it is stored, by all that read it at their own points. An index that is summed over one point, beside others, is none: it
+    is 0. After this pass a tensor exists only where it is reduced, returned,
     or read outside its bounds. A size that the program requires to be one number (`require C == 32`) is that number. *Runs first, before
     `te-plan`, because* the plan counts launches and
     bytes, and a tensor that is never stored costs neither. Equal reductions and

@@ -9,6 +9,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
 #include "passes/analysis/Memories.h"
+#include "passes/index/Domain.h"
 #include "passes/index/IndexArithmetic.h"
 #include "passes/te/FewTerms.h"
 #include "llvm/ADT/DenseSet.h"
@@ -251,20 +252,11 @@ struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
       reduce.setIndicesAttr(rewriter.getArrayAttr(names));
       reduce.setExtents(extents.dropResult(d));
       if (set)
-        reduce.setCondition(withoutDim(*set, d));
+        reduce.setCondition(te::withoutDim(*set, d));
       rewriter.replaceAllUsesWith(reduce.getBlock().getArgument(d), first);
       reduce.getBlock().eraseArgument(d);
     });
     return success();
-  }
-
-private:
-  /// Of which no constraint asks for `d`.
-  static IntegerSet withoutDim(IntegerSet set, unsigned d) {
-    SmallVector<AffineExpr> to;
-    for (unsigned other = 0; other < set.getNumDims(); ++other)
-      to.push_back(other == d ? getAffineConstantExpr(0, set.getContext()) : getAffineDimExpr(other - (other > d), set.getContext()));
-    return set.replaceDimsAndSymbols(to, {}, set.getNumDims() - 1, set.getNumSymbols());
   }
 };
 

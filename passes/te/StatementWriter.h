@@ -38,6 +38,11 @@ protected:
   mlir::Value toIndex(mlir::Value v) { return mlir::arith::IndexCastOp::create(b, loc_, b.getIndexType(), v); }
   mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) { return mlir::arith::CmpIOp::create(b, loc_, p, x, y); }
   mlir::Value both(mlir::Value x, mlir::Value y) { return mlir::arith::AndIOp::create(b, loc_, x, y); }
+  /// Whether an index lies in a range of `extent` points.
+  mlir::Value isWithin(mlir::Value at, mlir::AffineExpr extent) {
+    mlir::Value begins = compare(mlir::arith::CmpIPredicate::sge, at, index(0));
+    return both(begins, compare(mlir::arith::CmpIPredicate::slt, at, value(extent, {})));
+  }
   mlir::Value value(mlir::AffineExpr e, mlir::ValueRange operands) {
     return materialize(b, loc_, mlir::simplifyAffineExpr(e, operands.size(), symbols_), operands, symbols_);
   }
