@@ -97,11 +97,10 @@ std::optional<AccessLowering::MeetingDigits> AccessLowering::findMeeting() const
   return best;
 }
 
-Digit AccessLowering::joinDigits(const MeetingDigits &meeting) {
+void AccessLowering::joinDigits(const MeetingDigits &meeting) {
   Digit joined{meeting.one.dim, meeting.one.stride, meeting.points()};
   llvm::erase_if(layout_.reg, [&](const Digit &d) { return d == meeting.one || d == meeting.other; });
   layout_.reg.insert(layout_.reg.begin(), joined);
-  return joined;
 }
 
 void AccessLowering::forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {

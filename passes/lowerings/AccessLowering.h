@@ -46,7 +46,7 @@ public:
   };
   std::optional<MeetingDigits> findMeeting() const;
   /// One digit of as many points in the place of both, the first of the registers.
-  tile::Digit joinDigits(const MeetingDigits &meeting);
+  void joinDigits(const MeetingDigits &meeting);
   /// Runs `body(registerIndex, digits)` for every vector of the layout.
   void forEachVector(llvm::function_ref<void(mlir::Value, OpenDigits &)> body);
 

@@ -23,16 +23,10 @@ namespace {
 /// A load, vector by vector: zeros where masks say that there is nothing, the padding where the bounds rule does.
 class LoadLowering {
 public:
-  LoadLowering(ThreadCode &c, tile::LoadOp op)
-      : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())),
-        access_(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), op.getMask(), loc_),
-        element_(cast<MemRefType>(op.getBase().getType()).getElementType()) {
-    access_.clamp(op.getClamp());
+  LoadLowering(ThreadCode &c, tile::LoadOp op) : LoadLowering(c, op, op.getMask(), op.getClamp()) {
     if (!canTakeVectors())
       access_.scalarOnly();
-    StringRef name = cu::findName(access_.base().getLoc());
-    array_ = c.allocate(access_.layout().numRegisters(), element_,
-                        NameLoc::get(c.b.getStringAttr(name.empty() ? "loaded" : (name + "_r").str()), loc_));
+    allocate("loaded", "_r");
   }
 
   RegTile run() {
@@ -44,6 +38,17 @@ public:
   }
 
 private:
+  LoadLowering(ThreadCode &c, tile::LoadOp op, ArrayRef<int64_t> mask, ArrayRef<int64_t> clamp)
+      : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())), access_(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), mask, loc_),
+        element_(cast<MemRefType>(op.getBase().getType()).getElementType()) {
+    access_.clamp(clamp);
+  }
+  /// The registers, which go by the tensor's name and `suffix`, or by `otherwise`.
+  void allocate(StringRef otherwise, StringRef suffix) {
+    StringRef name = cu::findName(access_.base().getLoc());
+    Location loc = NameLoc::get(c_.b.getStringAttr(name.empty() ? otherwise.str() : (name + suffix).str()), loc_);
+    array_ = c_.allocate(access_.layout().numRegisters(), element_, loc);
+  }
   bool canTakeVectors() {
     te::BoundsMode mode = op_.getBounds();
     bool inside = mode == te::BoundsMode::InBounds || mode == te::BoundsMode::Assume;
@@ -98,19 +103,14 @@ private:
   }
   /// Of what registers of `op` have in common. Its points go on behind the tile, where the tensor says how far.
   LoadLowering(ThreadCode &c, tile::LoadOp op, const AccessLowering::MeetingDigits &meeting)
-      : c_(c), op_(op), loc_(cu::unnamed(op.getLoc())),
-        access_(c, op.getMap(), op.getBase(), op.getResult(), op.getOffsets(), without(op.getMask(), meeting), loc_),
-        element_(cast<MemRefType>(op.getBase().getType()).getElementType()) {
-    access_.clamp(without(op.getClamp(), meeting));
+      : LoadLowering(c, op, without(op.getMask(), meeting), without(op.getClamp(), meeting)) {
     access_.scalarOnly();
     access_.joinDigits(meeting);
     bool inside = op.getBounds() == te::BoundsMode::InBounds || op.getBounds() == te::BoundsMode::Assume;
     if (inside &&
         (without(op.getMask(), meeting).size() < op.getMask().size() || without(op.getClamp(), meeting).size() < op.getClamp().size()))
       ends_ = meeting.subscripts;
-    StringRef name = cu::findName(access_.base().getLoc());
-    array_ = c.allocate(access_.layout().numRegisters(), element_,
-                        NameLoc::get(c.b.getStringAttr(name.empty() ? "window" : (name + "_window").str()), loc_));
+    allocate("window", "_window");
   }
   static SmallVector<int64_t> without(ArrayRef<int64_t> dims, const AccessLowering::MeetingDigits &meeting) {
     return llvm::to_vector(llvm::make_filter_range(dims, [&](int64_t d) { return d != meeting.one.dim && d != meeting.other.dim; }));

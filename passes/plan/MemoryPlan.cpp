@@ -235,18 +235,16 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     taps = std::nullopt;
   int64_t left = l.warps * 32 * (taps ? std::max(vector, costs_.pointwise.windowResults) : vector);
   bool meet = haveWindowsThatMeet(l, ops_);
-  auto tileOf = [&](int64_t index, int64_t least) { // (sums of parts are read once, wherever tiles end)
-    int64_t tile = clampTile(l, index, left);
+  auto tileOf = [&](int64_t index, int64_t want, int64_t least) { // (sums of parts are read once, wherever tiles end)
+    int64_t tile = clampTile(l, index, want);
     return meet ? cutTile(tile, extentMax(l, index), least) : tile;
   };
   const int64_t rows = costs_.pointwise.windowRows; // (shorter tiles read more of what windows share)
-  int64_t tile = left;
-  left = taps ? std::max<int64_t>(32, tile / rows) : tile;
-  l.tiles[contiguous] = tileOf(contiguous, 32); // (a warp beside a row's end at least)
-  left = tile / l.tiles[contiguous];
+  l.tiles[contiguous] = tileOf(contiguous, taps ? std::max<int64_t>(32, left / rows) : left, 32); // (a warp beside a row's end at least)
+  left /= l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && left > 1) {
-      l.tiles[index] = tileOf(index, rows);
+      l.tiles[index] = tileOf(index, left, rows);
       left /= l.tiles[index];
     }
   if (taps) { // all of a thread's rows at a time, of one place in each

@@ -162,9 +162,7 @@ private:
   /// every thread has results of its own; -1 where there is none. Lanes with a window each read lines as whole as lanes with a term each
   /// do, and have nothing to combine.
   int64_t findWindows(const LayoutComponent &c, ArrayRef<int64_t> reduced) {
-    int64_t results = 1, found = -1;
-    for (auto [d, extent] : llvm::enumerate(c.shape))
-      results *= llvm::is_contained(reduced, int64_t(d)) ? 1 : extent;
+    int64_t results = llvm::product_of(keptOf(c.shape, reduced)), found = -1;
     if (results < 32 * int64_t(func_.getWarps()))
       return -1;
     for (Value v : c.values) {
@@ -187,9 +185,7 @@ private:
   /// Where every thread has results of its own: the dim of results, not the contiguous one, along which windows of terms overlap, `x[h + r,
   /// ..]`. A thread with neighbours along it reads what they share once. -1 where there is none.
   int64_t findMeetingDim(const LayoutComponent &c, ArrayRef<int64_t> reduced) {
-    SmallVector<int64_t> kept(c.shape);
-    for (int64_t d : reduced)
-      kept[d] = 1;
+    SmallVector<int64_t> kept = keptOf(c.shape, reduced);
     if (llvm::is_contained(reduced, c.contiguous) || ownOf(kept) == 1)
       return -1;
     for (Value v : c.values) {
@@ -216,10 +212,14 @@ private:
 
   /// Whether a thread has all terms along `d` of the results that it has.
   bool isOfThread(const LayoutComponent &c, int64_t d, ArrayRef<int64_t> reduced) {
-    SmallVector<int64_t> kept(c.shape);
-    for (int64_t r : reduced)
-      kept[r] = 1;
-    return llvm::is_contained(reduced, d) && llvm::product_of(kept) >= 32 * int64_t(func_.getWarps());
+    return llvm::is_contained(reduced, d) && llvm::product_of(keptOf(c.shape, reduced)) >= 32 * int64_t(func_.getWarps());
+  }
+  /// A tile's shape once `reduced` are.
+  static SmallVector<int64_t> keptOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> reduced) {
+    SmallVector<int64_t> kept(shape);
+    for (int64_t d : reduced)
+      kept[d] = 1;
+    return kept;
   }
   /// How many elements of a tile a thread has.
   int64_t ownOf(ArrayRef<int64_t> shape) { return std::max<int64_t>(1, llvm::product_of(shape) / (32 * int64_t(func_.getWarps()))); }
@@ -258,9 +258,7 @@ private:
   /// `near`: a dim of which each thread has neighbours.
   Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced, int64_t near = -1) {
     auto isReduced = [&](int64_t d) { return llvm::is_contained(reduced, d); };
-    int64_t keptExtent = 1;
-    for (auto [d, extent] : llvm::enumerate(shape))
-      keptExtent *= isReduced(d) ? 1 : extent;
+    int64_t keptExtent = llvm::product_of(keptOf(shape, reduced));
     SmallVector<int64_t> order;
     if (contiguous >= 0)
       order.push_back(contiguous);
@@ -278,10 +276,8 @@ private:
     }
     if (near < 0)
       return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
-    SmallVector<int64_t> runs(shape), kept(shape);
-    for (int64_t d : reduced)
-      kept[d] = 1;
-    int64_t own = std::gcd(shape[near], std::max<int64_t>(1, ownOf(kept) / vector));
+    SmallVector<int64_t> runs(shape);
+    int64_t own = std::gcd(shape[near], std::max<int64_t>(1, ownOf(keptOf(shape, reduced)) / vector));
     runs[near] /= own;
     Layout layout = blockedLayout(runs, order, vector, func_.getWarps(), warpOrder);
     for (Digits *digits : {&layout.reg, &layout.lane, &layout.warp})
