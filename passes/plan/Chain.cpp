@@ -373,8 +373,8 @@ std::string whyApart(ReduceOp reader, const Target &target, const SizeFacts &fac
   if (columns < 0) {
     os << "how many columns it has is not known, and one tile has to have all of them; fix that size (--set, or a number in the text)";
   } else if (!hasFewColumns(reader, *chain, target, facts)) {
-    os << "one tile has to have all of its columns, a multiple of 8 from 16 to " << mostColumns(*chain, target) << ", and they are "
-       << columns;
+    os << "one tile has to have all of its columns, a multiple of 8 from " << unitOfChain(chain->second, target).fewestColumns << " to "
+       << mostColumns(*chain, target) << ", and they are " << columns;
   } else if (ChainTimes times = timesOf(reader, *chain, use, target, facts); times.together >= times.apart) {
     bool isKnown = times.together < 1e9;
     os << "in one launch both " << (isKnown ? "would take " : "may take longer where sizes that are not known are large");
