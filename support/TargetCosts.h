@@ -37,14 +37,13 @@ struct RowCosts {
   int64_t perBlock = 4;           ///< short rows to a block, a warp each
   int64_t shortPerThread = 64;    ///< elements of a thread of several short rows: of windows of 11 x 11, and no more
   int64_t largestHeld = 32768;    ///< elements that one block holds for several statements to go over
-  int64_t halvesFull =
-      75; ///< percent of the tile of a row of halves that one block holds, rather than several cut (docs/lab/2026-11-27-windows.md)
-  int64_t heldByTwo = 16384;     ///< with which a second block has room: 256 threads with 64 elements each
-  int64_t heldPerThread = 64;    ///< of these
-  int64_t heldThreads = 1024;    ///< of a block with longer rows, 32 elements each
-  int64_t twiceBits = 16;        ///< elements of such rows that are walked twice instead: the second walk finds them in L2,
-  int64_t twiceRows = 4;         ///< where a multiprocessor has so many rows and more (docs/lab/2026-11-26-odd-rows.md)
-  int64_t heldByElements = 8192; ///< elements of a block's part where vectors do not fit: each takes an address
+  int64_t halvesFull = 75;        ///< percent of its tile, above which one block holds a row of halves (docs/lab/2026-11-27-windows.md)
+  int64_t heldByTwo = 16384;      ///< with which a second block has room: 256 threads with 64 elements each
+  int64_t heldPerThread = 64;     ///< of these
+  int64_t heldThreads = 1024;     ///< of a block with longer rows, 32 elements each
+  int64_t twiceBits = 16;         ///< elements of such rows that are walked twice instead: the second walk finds them in L2,
+  int64_t twiceRows = 4;          ///< where a multiprocessor has so many rows and more (docs/lab/2026-11-26-odd-rows.md)
+  int64_t heldByElements = 8192;  ///< elements of a block's part where vectors do not fit: each takes an address
 };
 
 /// Columns side by side that blocks reduce (ReductionPlan.cpp).
@@ -235,8 +234,7 @@ struct WarpgroupCosts {
   double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
   int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
   int64_t fewWaves = 2;                ///< of tiles, of launches with no more of which two rows side by side are
-  int64_t evenGroups =
-      8;                 ///< of rows of tiles, up to which one low group is a part of the time that shows (docs/lab/2026-11-27-products.md)
+  int64_t evenGroups = 8;              ///< of rows of tiles, up to which one low group shows in the time (docs/lab/2026-11-27-products.md)
   int64_t fewRaster = 2; ///< 1.02 times as fast as eight where rows are no fewer than columns (docs/lab/2026-11-26-planner-2.md)
 };
 
