@@ -11,6 +11,12 @@ struct AlignedRows {
   mlir::AffineExpr form; ///< elements from a tensor's first to a point, over the launch's indices and the sizes
   unsigned index = 0;    ///< along which rows lie
   int64_t align = 1;     ///< a tile begins where the form is a multiple of that
+
+  /// Whether a tile may begin before a row's first point: not where each row begins at such a multiple, as the one row of a vector does.
+  bool mayBeginBefore() const {
+    return !form.replace(mlir::getAffineDimExpr(index, form.getContext()), mlir::getAffineConstantExpr(0, form.getContext()))
+                .isMultipleOf(align);
+  }
 };
 
 } // namespace kernelc::tile

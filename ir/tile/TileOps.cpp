@@ -14,8 +14,7 @@ AffineExpr FuncOp::getExtent(unsigned d) { return getExtents().getResult(d); }
 
 AffineExpr FuncOp::getNumPrograms(unsigned d) {
   int64_t blocks = int64_t(getClusterIndex()) != d ? 1 : getPaired() ? 2 : getCluster();
-  std::optional<AlignedRows> rows = findAlignedRows();
-  AffineExpr points = rows && rows->index == d ? getExtent(d) + (rows->align - 1) : getExtent(d);
+  AffineExpr points = mayBeginBefore(d) ? getExtent(d) + (findAlignedRows()->align - 1) : getExtent(d);
   return points.ceilDiv(getTiles()[d] * blocks);
 }
 

@@ -139,11 +139,13 @@ def Tile_FuncOp : Tile_Op<"func", [IsolatedFromAbove, Symbol, NoTerminator, Sing
     ::mlir::AffineExpr getNumPrograms(unsigned d);
     /// What `aligned_rows` says; nothing where it is not given.
     std::optional<AlignedRows> findAlignedRows();
-    /// Whether tiles along index d may begin before its first point.
+    /// Whether tiles along index d begin where vectors do.
     bool isAlignedAlong(unsigned d) {
       std::optional<AlignedRows> rows = findAlignedRows();
       return rows && rows->index == d;
     }
+    /// Whether tiles along index d may begin before its first point.
+    bool mayBeginBefore(unsigned d) { return isAlignedAlong(d) && findAlignedRows()->mayBeginBefore(); }
     void setAlignedRows(const AlignedRows &rows);
     /// Warps of all teams of the consumer.
     int64_t getConsumerWarps() { return int64_t(getWarps() * getPingpong()); }

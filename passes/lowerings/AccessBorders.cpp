@@ -187,7 +187,7 @@ Value AccessLowering::insideAlong(int64_t d, Value at, int64_t points) {
   Location loc = c_.named(c_.indexName(d) + "_inside", loc_);
   Value end = c_.expand(c_.func.getExtent(d) - (points - 1), {}, loc_);
   Value below = arith::CmpIOp::create(c_.b, loc, arith::CmpIPredicate::slt, at, end);
-  if (!c_.func.isAlignedAlong(unsigned(d)))
+  if (!c_.func.mayBeginBefore(unsigned(d)))
     return below;
   Location begun = c_.named(c_.indexName(d) + "_begun", loc_);
   return conjunction(arith::CmpIOp::create(c_.b, begun, arith::CmpIPredicate::sge, at, c_.index(0, loc_)), below);

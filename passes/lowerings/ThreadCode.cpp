@@ -48,7 +48,7 @@ Value ThreadCode::expand(AffineExpr e, ValueRange dims, Location loc, bool compu
 static bool isNatural(tile::FuncOp func, AffineExpr e) {
   auto mayBeNegative = [&](AffineExpr part) {
     auto d = dyn_cast<AffineDimExpr>(part);
-    bool isAny = d && (d.getPosition() >= func.getRank() || func.isAlignedAlong(d.getPosition()));
+    bool isAny = d && (d.getPosition() >= func.getRank() || func.mayBeginBefore(d.getPosition()));
     return isAny ? WalkResult::interrupt() : WalkResult::advance();
   };
   return te::isNonNegative(e) && !e.walk(mayBeNegative).wasInterrupted();
@@ -361,7 +361,7 @@ Value ThreadCode::element(Value tileValue, const OpenDigits &open, Location loc)
       }
       at = at ? at : this->index(0, loc);
       Value below = arith::CmpIOp::create(b, named(indexName(d) + "_inside", loc), arith::CmpIPredicate::slt, at, end);
-      if (func.isAlignedAlong(unsigned(d))) {
+      if (func.mayBeginBefore(unsigned(d))) {
         Value begun = arith::CmpIOp::create(b, named(indexName(d) + "_begun", loc), arith::CmpIPredicate::sge, at, this->index(0, loc));
         below = arith::AndIOp::create(b, named("inside", loc), begun, below);
       }

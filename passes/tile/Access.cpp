@@ -181,7 +181,7 @@ TilePoints::TilePoints(tile::FuncOp func, AffineMap map, ArrayRef<int64_t> shape
 bool TilePoints::isNeverNegative(AffineExpr e) {
   // (Tiles that begin where vectors do have points before the first one, which only a mask knows.)
   for (unsigned d = 0; d < func_.getRank(); ++d)
-    if (func_.isAlignedAlong(d) && e.isFunctionOfDim(d) && !llvm::is_contained(kept_, int64_t(d)))
+    if (func_.mayBeginBefore(d) && e.isFunctionOfDim(d) && !llvm::is_contained(kept_, int64_t(d)))
       return false;
   return points_.isNeverNegative(e, point_);
 }

@@ -30,7 +30,7 @@ int64_t rowVector(FuncOp func, Value base, AffineMap map, const ContiguousRun &r
 
 Value pointsBefore(OpBuilder &b, FuncOp func, unsigned index, ArrayRef<Value> offsets, Location loc) {
   std::optional<AlignedRows> rows = func.findAlignedRows();
-  if (!rows || rows->index != index)
+  if (!rows || rows->index != index || !rows->mayBeginBefore())
     return {};
   // Where the row begins in memory, modulo a vector: so much is left of constants.
   unsigned rank = func.getRank(), sizes = func.getSizes().size();
@@ -48,8 +48,7 @@ Value pointsBefore(OpBuilder &b, FuncOp func, unsigned index, ArrayRef<Value> of
 
 int64_t mostCovered(FuncOp func, unsigned index) {
   int64_t most = te::knownMax(func.getExtent(index), factsOf(func));
-  std::optional<AlignedRows> rows = func.findAlignedRows();
-  return most >= 0 && rows && rows->index == index ? most + rows->align - 1 : most;
+  return most >= 0 && func.mayBeginBefore(index) ? most + func.findAlignedRows()->align - 1 : most;
 }
 
 } // namespace kernelc
