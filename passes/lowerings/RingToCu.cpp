@@ -167,7 +167,7 @@ private:
       copyThroughRegisters(source, from, target, to, valid);
   }
 
-  /// Whether what is copied is there; null: it always is.
+  /// The condition under which the vector at `coords` lies inside the tensor; null where it always does.
   Value isInside(ArrayRef<Value> coords, AffineMap tensorShape) {
     Value valid;
     auto require = [&](const llvm::Twine &name, arith::CmpIPredicate predicate, Value x, Value y) {
