@@ -40,6 +40,15 @@ PartedName nameOfSum(arith::AddIOp sum) {
   return number && *number < 0 ? join(x, "_minus_", nameOfNumber(-*number)) : join(x, "_plus_", nameOfPart(sum.getRhs()));
 }
 
+/// (x + y - 1) / y
+Value roundedUp(Operation *quotient) {
+  if (!isa<arith::DivSIOp>(quotient))
+    return {};
+  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
+  auto by = getConstantIntValue(quotient->getOperand(1));
+  return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
+}
+
 /// How `v` is called as a part of a name: by its own, as a number, or by what it is made of.
 PartedName nameOfPart(Value v) {
   if (auto number = getConstantIntValue(v))
@@ -49,6 +58,8 @@ PartedName nameOfPart(Value v) {
     return {name.str(), 1};
   if (!op || !v.getType().isIndex())
     return {};
+  if (Value whole = op ? roundedUp(op) : Value(); whole && !cu::findName(whole.getLoc()).empty())
+    return {(cu::findName(whole.getLoc()) + "_tiles").str(), 1};
   auto joined = [](StringRef word) { return [word](auto o) { return join(nameOfPart(o.getLhs()), word, nameOfPart(o.getRhs())); }; };
   return llvm::TypeSwitch<Operation *, PartedName>(op)
       .Case([](arith::AddIOp o) { return nameOfSum(o); })
@@ -63,18 +74,24 @@ std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
   return name.parts ? name.text : otherwise.str();
 }
 
-/// (x + y - 1) / y
-Value roundedUp(Operation *quotient) {
-  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
-  auto by = getConstantIntValue(quotient->getOperand(1));
-  return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
-}
-
 /// `x_value` of an array x, or of its slots.
 std::string roleOfLoad(memref::LoadOp load) {
   StringRef name = cu::findName(load.getMemRef().getLoc());
   name.consume_back("_slots");
   return name.empty() ? "loaded" : (name + "_value").str();
+}
+
+/// `inverse_sum_j`: what is done, and to what, if that has a short name.
+std::string roleWithOperand(StringRef word, Value operand) {
+  constexpr size_t kLongest = 16;
+  std::string name = cu::findName(operand.getLoc()).str();
+  if (auto load = operand.getDefiningOp<memref::LoadOp>(); load && name.empty())
+    name = cu::findName(load.getMemRef().getLoc());
+  else if (operand.getDefiningOp<math::RsqrtOp>() && name.empty())
+    name = "inverse_root";
+  StringRef stem = name;
+  stem.consume_back("_r"); // (of registers)
+  return stem.empty() || stem.size() > kLongest ? word.str() : (word + "_" + stem).str();
 }
 
 std::string roleOfIndex(Operation *op) {
@@ -148,8 +165,10 @@ std::string roleOf(Operation *op) {
       .Case<math::AbsFOp, math::AbsIOp>([](auto) { return "magnitude"; })
       .Case<arith::AddFOp, arith::AddIOp, math::FmaOp>([](auto) { return "sum"; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return "difference"; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto o) { return matchPattern(o.getRhs(), m_Constant()) ? "scaled" : "product"; })
-      .Case<arith::DivFOp>([](arith::DivFOp o) { return matchPattern(o.getLhs(), m_OneFloat()) ? "inverse" : "quotient"; })
+      .Case<arith::MulFOp, arith::MulIOp>(
+          [](auto o) { return matchPattern(o.getRhs(), m_Constant()) ? roleWithOperand("scaled", o.getLhs()) : "product"; })
+      .Case<arith::DivFOp>(
+          [](arith::DivFOp o) { return matchPattern(o.getLhs(), m_OneFloat()) ? roleWithOperand("inverse", o.getRhs()) : "quotient"; })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>([](auto) { return "quotient"; })
       .Case<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>([](auto) { return "remainder"; })
       .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp, arith::MaxUIOp>([](auto) { return "larger"; })

@@ -180,8 +180,9 @@ private:
   /// The element of the tensor at `coords`.
   Value linearIn(ArrayRef<Value> coords, AffineMap tensorShape, AffineMap strides) {
     Value linear;
-    Location row = c_.named(cu::findName(op_.getBase().getLoc()) + "_row", loc_);
+    StringRef base = cu::findName(op_.getBase().getLoc());
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
+      Location row = c_.named(base + (r + 1 == op_.getMap().getNumResults() ? "_from" : "_row"), loc_);
       Value s = subscriptAt(c_, e, coords, loc_);
       if (strides)
         linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);

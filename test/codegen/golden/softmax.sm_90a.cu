@@ -151,11 +151,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int reg = 0; reg < 32; ++reg) {
       exponential[reg] = expf(x_r[reg] - max_j);
     }
-    const float inverse = 1.0f / sum_j;
+    const float inverse_sum_j = 1.0f / sum_j;
     alignas(16) float y_r[32];
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {
-      y_r[reg] = exponential[reg] * inverse;
+      y_r[reg] = exponential[reg] * inverse_sum_j;
     }
     // Store y.
     #pragma unroll
