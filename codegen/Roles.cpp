@@ -33,6 +33,16 @@ PartedName join(const PartedName &x, StringRef word, const PartedName &y) {
 
 PartedName nameOfNumber(int64_t number) { return number < 0 ? PartedName() : PartedName{std::to_string(number), 1}; }
 
+/// `minus_inf`, `0`; nothing for numbers that a name cannot spell.
+PartedName nameOfNumber(const APFloat &number) {
+  if (number.isInfinity())
+    return {number.isNegative() ? "minus_inf" : "inf", 1};
+  APSInt whole(16, /*isUnsigned=*/false);
+  bool isExact = false;
+  auto status = number.convertToInteger(whole, APFloat::rmTowardZero, &isExact);
+  return status == APFloat::opOK && isExact ? nameOfNumber(whole.getExtValue()) : PartedName();
+}
+
 /// `h_plus_r`, `i_minus_1`
 PartedName nameOfSum(arith::AddIOp sum) {
   auto number = getConstantIntValue(sum.getRhs());
@@ -56,6 +66,8 @@ PartedName nameOfPart(Value v) {
   Operation *op = v.getDefiningOp();
   if (StringRef name = cu::findName(v.getLoc()); !name.empty())
     return {name.str(), 1};
+  if (APFloat number(0.0f); op && matchPattern(v, m_ConstantFloat(&number)))
+    return nameOfNumber(number);
   if (!op || !v.getType().isIndex())
     return {};
   if (Value whole = op ? roundedUp(op) : Value(); whole && !cu::findName(whole.getLoc()).empty())
@@ -128,9 +140,26 @@ std::string roleOfCondition(Operation *op) {
     return nameOfParts(compare.getLhs(), word, compare.getRhs(), otherwise);
   }
   auto compare = dyn_cast<arith::CmpFOp>(op);
-  bool asksForNan = compare && compare.getLhs() == compare.getRhs() && compare.getPredicate() == arith::CmpFPredicate::UNE;
-  StringRef name = asksForNan ? cu::findName(compare.getLhs().getLoc()) : StringRef();
-  return name.empty() ? otherwise.str() : (name + "_is_nan").str();
+  if (!compare)
+    return otherwise.str();
+  using P = arith::CmpFPredicate;
+  P p = compare.getPredicate();
+  if (compare.getLhs() == compare.getRhs() && p == P::UNE) {
+    StringRef name = cu::findName(compare.getLhs().getLoc());
+    return name.empty() ? otherwise.str() : (name + "_is_nan").str();
+  }
+  StringRef word = p == P::OEQ   ? "_is_"
+                   : p == P::UNE ? "_is_not_"
+                   : p == P::OLT ? "_below_"
+                   : p == P::OGT ? "_above_"
+                   : p == P::OGE ? "_from_"
+                   : p == P::OLE ? "_up_to_"
+                                 : "";
+  // The number stands behind what is asked about it.
+  bool turns = (p == P::OEQ || p == P::UNE) && matchPattern(compare.getLhs(), m_Constant());
+  return word.empty()
+             ? otherwise.str()
+             : nameOfParts(turns ? compare.getRhs() : compare.getLhs(), word, turns ? compare.getLhs() : compare.getRhs(), otherwise);
 }
 
 } // namespace
@@ -173,8 +202,12 @@ std::string roleOf(Operation *op) {
       .Case<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>([](auto) { return "remainder"; })
       .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp, arith::MaxUIOp>([](auto) { return "larger"; })
       .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp, arith::MinUIOp>([](auto) { return "smaller"; })
-      .Case<arith::NegFOp>([](auto) { return "negated"; })
-      .Case<arith::SelectOp>([](auto) { return "chosen"; })
+      .Case<arith::NegFOp>([](arith::NegFOp o) { return roleWithOperand("negated", o.getOperand()); })
+      .Case<arith::SelectOp>([](arith::SelectOp o) { // between a number and something
+        Value other = matchPattern(o.getTrueValue(), m_Constant()) ? o.getFalseValue() : o.getTrueValue();
+        return other == o.getFalseValue() || matchPattern(o.getFalseValue(), m_Constant()) ? roleWithOperand("chosen", other)
+                                                                                           : std::string("chosen");
+      })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
             arith::IndexCastOp, arith::IndexCastUIOp, cu::ConvertOp>([](auto) { return "converted"; })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([](auto) { return "shifted"; })

@@ -385,13 +385,15 @@ void explainCopy(memref::AllocaOp array) {
   }
 }
 
-/// Takes what numbers decide that arrays held: `true ? x : y` is x.
+/// Takes what numbers decide that arrays held: `true ? x : y` is x, and 1.0 * 0.0 a number.
 void foldDecided(cu::KernelOp kernel) {
   kernel.walk([&](Operation *op) {
     auto choice = dyn_cast<arith::SelectOp>(op);
     bool joins = isa<arith::AndIOp, arith::OrIOp>(op) && op->getResult(0).getType().isInteger(1);
-    bool isDecided = choice ? matchPattern(choice.getCondition(), m_Constant())
-                            : joins && llvm::any_of(op->getOperands(), [](Value v) { return matchPattern(v, m_Constant()); });
+    auto isNumber = [](Value v) { return matchPattern(v, m_Constant()); };
+    bool isDecided = choice  ? isNumber(choice.getCondition())
+                     : joins ? llvm::any_of(op->getOperands(), isNumber)
+                             : isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && llvm::all_of(op->getOperands(), isNumber);
     SmallVector<OpFoldResult, 1> folded;
     if (!isDecided || failed(op->fold(folded)) || folded.size() != 1)
       return;

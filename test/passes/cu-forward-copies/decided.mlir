@@ -20,11 +20,16 @@ cu.kernel @decided attributes {sizes = [], arg_sources = [{source = 0 : i64, sha
     %either = arith.ori %c, %h : i1
     %first = arith.select %h, %v, %zero : f32
     %second = arith.select %either, %first, %zero : f32
-    memref.store %second, %y[%i] : memref<?xf32, 1>
+    %one = arith.constant 1.0 : f32
+    %none = arith.mulf %one, %zero : f32
+    %sum = arith.addf %second, %none : f32
+    memref.store %sum, %y[%i] : memref<?xf32, 1>
   }
 }
 // CHECK-LABEL: cu.kernel @decided
 // CHECK: %[[V:.*]] = memref.load
 // CHECK-NOT: arith.select
 // CHECK-NOT: arith.ori
-// CHECK: memref.store %[[V]], %{{.*}}[%{{.*}}] : memref<?xf32, 1>
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[V]], %{{.*}} : f32
+// CHECK: memref.store %[[SUM]], %{{.*}}[%{{.*}}] : memref<?xf32, 1>

@@ -8,6 +8,10 @@ cu.kernel @another_order attributes {sizes = [], arg_sources = [{source = 0 : i6
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c4 = arith.constant 4 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %c7 = arith.constant 7 : index
   %c8 = arith.constant 8 : index
   %acc = memref.alloca() : memref<8xf32, 5>
   cu.copy %x[%c0] to %acc[%c0] count 4 : memref<?xf32, 1> to memref<8xf32, 5>
@@ -22,8 +26,10 @@ cu.kernel @another_order attributes {sizes = [], arg_sources = [{source = 0 : i6
     %z = arith.addf %w, %v : f32
     memref.store %z, %a[%i] : memref<4xf32, 5>
   } {cu.unroll}
-  cu.copy %a[%c0] to %y[%c0] count 2 : memref<4xf32, 5> to memref<?xf32, 1>
-  cu.copy %a[%c2] to %y[%c2] count 2 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %a[%c0] to %y[%c0] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %a[%c1] to %y[%c1] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %a[%c2] to %y[%c2] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %a[%c3] to %y[%c3] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
   %b = memref.alloca() : memref<4xf32, 5>
   scf.for %i = %c0 to %c4 step %c1 {
     %i1 = arith.addi %i, %c4 : index
@@ -33,9 +39,10 @@ cu.kernel @another_order attributes {sizes = [], arg_sources = [{source = 0 : i6
     %z = arith.addf %w, %v : f32
     memref.store %z, %b[%i] : memref<4xf32, 5>
   } {cu.unroll}
-  %c6 = arith.constant 6 : index
-  cu.copy %b[%c0] to %y[%c4] count 2 : memref<4xf32, 5> to memref<?xf32, 1>
-  cu.copy %b[%c2] to %y[%c6] count 2 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %b[%c0] to %y[%c4] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %b[%c1] to %y[%c5] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %b[%c2] to %y[%c6] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
+  cu.copy %b[%c3] to %y[%c7] count 1 : memref<4xf32, 5> to memref<?xf32, 1>
 }
 // CHECK-LABEL: cu.kernel @another_order
 // CHECK: scf.for %[[PART:.*]] = %c0 to %c2 step %c1 {
