@@ -182,7 +182,7 @@ private:
     Value linear;
     StringRef base = cu::findName(op_.getBase().getLoc());
     for (auto [r, e] : llvm::enumerate(op_.getMap().getResults())) {
-      Location row = c_.named(base + (r + 1 == op_.getMap().getNumResults() ? "_from" : "_row"), loc_);
+      Location row = c_.named(base + (r + 1 == op_.getMap().getNumResults() ? "_at" : "_row"), loc_);
       Value s = subscriptAt(c_, e, coords, loc_);
       if (strides)
         linear = c_.add(linear, scaled(c_, s, strides.getResult(r), loc_), row);

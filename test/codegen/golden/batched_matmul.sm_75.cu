@@ -70,11 +70,11 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int i_lane = lane / 4;
       const int i_thread = i_lane + warp * 8;
       const bool k_inside = k_thread < K;
-      const int a_from = (n_tile * M + (i0 + i_thread)) * K + k_thread;
+      const int a_at = (n_tile * M + (i0 + i_thread)) * K + k_thread;
       const int a_offset = slot_start + (i_thread * 32 + ((lane % 4) ^ (i_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        const int offset = a_from + i_by32 * 32 * K;
+        const int offset = a_at + i_by32 * 32 * K;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
@@ -89,12 +89,12 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
       const int k_thread_1 = lane / 16 + warp * 2;
       const int j = j0 + j_thread;
       const bool j_inside = j < N;
-      const int b_from = (n_tile * K + (k0 + k_thread_1)) * N + j;
+      const int b_at = (n_tile * K + (k0 + k_thread_1)) * N + j;
       const int b_offset =
           slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + ((lane % 16 % 8) ^ (k_thread_1 % 8)) * 8);
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-        const int offset = b_from + k_by8 * 8 * N;
+        const int offset = b_at + k_by8 * 8 * N;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {

@@ -84,24 +84,24 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
       const int c = c0 + lane % 4 * 8;
       const int h_r = h_tile + r0 - R / 2;
       const bool inside = c < C && h_r >= 0 && h_r < H;
-      const int x_from = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
+      const int x_at = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
       const int x_in_slot = slot_start + (w_thread * 32 + ((lane % 4) ^ (w_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
         const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
-        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_from + w_by32 * 32 * C],
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_at + w_by32 * 32 * C],
                              inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
       const int o_thread = lane % 16 * 8;
       const int c_thread = lane / 16 + warp * 2;
       const int o = o0 + o_thread;
       const bool o_inside = o < O;
-      const int f_from = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
+      const int f_at = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
       const int f_in_slot =
           slot_start + (o_thread / 64 * 2048 + c_thread * 64 + ((lane % 16 % 8) ^ (c_thread % 8)) * 8);
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_from + c_by8 * 8 * O],
+        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_at + c_by8 * 8 * O],
                              o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }

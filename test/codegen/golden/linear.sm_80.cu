@@ -76,17 +76,17 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
       const int i_thread = i_lane + warp * 8;
       const int k = k_tile * 32 + lane % 4 * 8;
       const bool k_inside = k < K;
-      const int x_from = (i0 + i_thread) * K + k;
+      const int x_at = (i0 + i_thread) * K + k;
       const int in_slot = k_tile % stages * slot_size + (i_thread * 32 + ((lane % 4) ^ (i_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[in_slot] + i_by32 * 1024, &x[x_from + i_by32 * 32 * K],
+        kc_cp_async_zfill_16(&x_slots[in_slot] + i_by32 * 1024, &x[x_at + i_by32 * 32 * K],
                              i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
-      const int w_from = (j0 + i_thread) * K + k;
+      const int w_at = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[in_slot] + j_by32 * 1024, &w[w_from + j_by32 * 32 * K],
+        kc_cp_async_zfill_16(&w_slots[in_slot] + j_by32 * 1024, &w[w_at + j_by32 * 32 * K],
                              j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
