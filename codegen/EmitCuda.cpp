@@ -78,7 +78,7 @@ void Emitter::declareResult(Operation *op) {
   }
   if (wanted.empty())
     wanted = isa<cu::ThreadIdOp>(op) ? "tid" : roleOf(op);
-  const std::string &name = names_.declare(v, wanted.empty() ? "t" : wanted);
+  const std::string &name = names_.declare(v, wanted.empty() ? "t" : nameOfAddressPart(v, wanted));
   line("const " + typeName(v) + " " + name + " = " + e.text + ";");
 }
 
@@ -173,26 +173,6 @@ void Emitter::emitFor(scf::ForOp op) {
   line("}");
 }
 
-void Emitter::emitBranch(Block &block, ValueRange results) {
-  NameTable::Scope scope(names_);
-  ++indent_;
-  emitBlock(block);
-  assignYield(block.getTerminator(), results);
-  --indent_;
-}
-
-void Emitter::emitIf(scf::IfOp op) {
-  for (Value result : op.getResults())
-    line(typeName(result.getType()) + " " + declareLeft(result, result, "chosen") + ";");
-  line("if (" + expr(op.getCondition()).text + ") {");
-  emitBranch(*op.thenBlock(), op.getResults());
-  if (op.elseBlock() && (op.elseBlock()->getOperations().size() > 1 || op.getNumResults())) {
-    line("} else {");
-    emitBranch(*op.elseBlock(), op.getResults());
-  }
-  line("}");
-}
-
 void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidate, Value condition) {
   use(helper);
   Value result = op->getResult(0);
@@ -271,7 +251,8 @@ void Emitter::emitLambda(cu::LambdaOp op) {
   std::string parameters;
   for (BlockArgument arg : op.getBlock().getArguments()) {
     StringRef wanted = cu::findName(arg.getLoc());
-    parameters += (parameters.empty() ? "const " : ", const ") + typeName(arg) + " " + names_.declare(arg, wanted.empty() ? "i" : wanted);
+    parameters += (parameters.empty() ? "const " : ", const ") + typeName(arg) + " " +
+                  names_.declare(arg, wanted.empty() ? "i" : nameOfAddressPart(arg, wanted));
   }
   line("const auto " + name + (takesCopies(op) ? " = [=](" : " = [&](") + parameters + ") {");
   ++indent_;
@@ -334,7 +315,7 @@ static bool isOnlyRead(Value memory) {
 
 /// Whether a product's rounds on CUDA cores have a multiprocessor to themselves: their shared memory leaves no room for a second block.
 /// ptxas does not see it, and would leave registers for one.
-static bool standsAlone(cu::KernelOp kernel, const Target &target) {
+static bool hasMultiprocessorToItself(cu::KernelOp kernel, const Target &target) {
   return int64_t(kernel.getSharedBytes()) > target.maxSharedPerBlock / 2 &&
          kernel.walk([](scf::ForOp loop) { return findProductRounds(loop) ? WalkResult::interrupt() : WalkResult::advance(); })
              .wasInterrupted();
@@ -359,7 +340,7 @@ LogicalResult Emitter::emitKernel(cu::KernelOp kernel) {
     out_ += ("// " + kernel.getSchedule() + "\n").str(); // one line, however long: it is searched for
   mark(kernel.getLoc());
   // setmaxnreg counts from the registers at entry: ptxas must know how many blocks share them (C7508).
-  bool exact = boundsRegisters(kernel) || standsAlone(kernel, *options_.target);
+  bool exact = boundsRegisters(kernel) || hasMultiprocessorToItself(kernel, *options_.target);
   std::string head = "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(kernel.getThreads()) +
                      (exact ? ", " + std::to_string(kernel.getMinBlocks()) : "") + ") " + kernel.getSymName().str() + "(";
   for (auto [i, param] : llvm::enumerate(params)) {

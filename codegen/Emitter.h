@@ -123,6 +123,13 @@ private:
   bool canInline(mlir::Operation *op);
   void planInlining(mlir::Block &block);
 
+  // EmitBranches.cpp
+  void emitIf(mlir::scf::IfOp op);
+  /// The branch that is all that `op` does beside computing indices and conditions, if neither has an else and both may be asked at once.
+  mlir::scf::IfOp findOnlyBranch(mlir::scf::IfOp op);
+  /// A branch of an if that gives `results` their values.
+  void emitBranch(mlir::Block &block, mlir::ValueRange results);
+
   // EmitCuda.cpp
   void emitBlock(mlir::Block &block);
   void emitOp(mlir::Operation *op);
@@ -130,9 +137,6 @@ private:
   void emitFor(mlir::scf::ForOp op);
   /// Declares the variable that ends up as what a loop or branch leaves.
   const std::string &declareLeft(mlir::Value left, mlir::Value declared, llvm::StringRef otherwise);
-  void emitIf(mlir::scf::IfOp op);
-  /// A branch of an if that gives `results` their values.
-  void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitLambda(cu::LambdaOp op);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -406,6 +407,11 @@ static bool isDividedByConstant(Operation *op) {
 
 /// The C expression of a pure scalar op; empty text when it has none.
 Expr Emitter::makeExpr(Operation *op) {
+  if (auto product = dyn_cast<arith::MulIOp>(op); product && product.getType().isIndex() && getConstantIntValue(product.getRhs()) == -1) {
+    std::string text = operand(product.getLhs(), kUnary);
+    if (bitsOf(product.getLhs()) >= bitsOf(product))
+      return {StringRef(text).starts_with("-") ? "-(" + text + ")" : "-" + text, kUnary};
+  }
   if (isDividedByConstant(op))
     return helper("kc_divide_by", op->getOperands());
   if (std::optional<Infix> infix = findInfix(op))

@@ -104,7 +104,11 @@ void Emitter::planInlining(Block &block) {
     }
     Operation *user = *op.getUsers().begin();
     int d = inlined_.contains(user) ? depth[user] + 1 : 0;
-    if (d >= kMaxDepth)
+    bool isLeaf = llvm::none_of(op.getOperands(), [&](Value v) {
+      Operation *maker = v.getDefiningOp();
+      return maker && maker->getBlock() == &block && !isa<arith::ConstantOp>(maker) && canInline(maker);
+    });
+    if (d >= kMaxDepth && !isLeaf) // of names and numbers it is short enough
       continue;
     depth[&op] = d;
     inlined_.insert(&op);

@@ -22,6 +22,10 @@ std::string sanitizeName(llvm::StringRef wanted);
 /// What the result of `op` is called where nobody has named it, by what computes it: `exponential`, `lane_div_4`; may be empty.
 std::string roleOf(mlir::Operation *op);
 
+/// What an index is called that `wanted` says too little of: `x_swizzle` of an address in the slots of x, `in_slot` of one in those of x
+/// and w, `next_slot_start`.
+std::string nameOfAddressPart(mlir::Value index, llvm::StringRef wanted);
+
 /// Whether `op` is an index or a condition, of two or three names and numbers, whose name could only spell it: `lane % 4`, `S > 0`.
 bool isSpelledByName(mlir::Operation *op);
 

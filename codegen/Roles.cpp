@@ -33,11 +33,30 @@ PartedName join(const PartedName &x, StringRef word, const PartedName &y) {
 
 PartedName nameOfNumber(int64_t number) { return number < 0 ? PartedName() : PartedName{std::to_string(number), 1}; }
 
+/// `minus_inf`, `0`; nothing for numbers that a name cannot spell.
+PartedName nameOfNumber(const APFloat &number) {
+  if (number.isInfinity())
+    return {number.isNegative() ? "minus_inf" : "inf", 1};
+  APSInt whole(16, /*isUnsigned=*/false);
+  bool isExact = false;
+  auto status = number.convertToInteger(whole, APFloat::rmTowardZero, &isExact);
+  return status == APFloat::opOK && isExact ? nameOfNumber(whole.getExtValue()) : PartedName();
+}
+
 /// `h_plus_r`, `i_minus_1`
 PartedName nameOfSum(arith::AddIOp sum) {
   auto number = getConstantIntValue(sum.getRhs());
   PartedName x = nameOfPart(sum.getLhs());
   return number && *number < 0 ? join(x, "_minus_", nameOfNumber(-*number)) : join(x, "_plus_", nameOfPart(sum.getRhs()));
+}
+
+/// (x + y - 1) / y
+Value roundedUp(Operation *quotient) {
+  if (!isa<arith::DivSIOp>(quotient))
+    return {};
+  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
+  auto by = getConstantIntValue(quotient->getOperand(1));
+  return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
 }
 
 /// How `v` is called as a part of a name: by its own, as a number, or by what it is made of.
@@ -47,8 +66,12 @@ PartedName nameOfPart(Value v) {
   Operation *op = v.getDefiningOp();
   if (StringRef name = cu::findName(v.getLoc()); !name.empty())
     return {name.str(), 1};
+  if (APFloat number(0.0f); op && matchPattern(v, m_ConstantFloat(&number)))
+    return nameOfNumber(number);
   if (!op || !v.getType().isIndex())
     return {};
+  if (Value whole = op ? roundedUp(op) : Value(); whole && !cu::findName(whole.getLoc()).empty())
+    return {(cu::findName(whole.getLoc()) + "_tiles").str(), 1};
   auto joined = [](StringRef word) { return [word](auto o) { return join(nameOfPart(o.getLhs()), word, nameOfPart(o.getRhs())); }; };
   return llvm::TypeSwitch<Operation *, PartedName>(op)
       .Case([](arith::AddIOp o) { return nameOfSum(o); })
@@ -63,18 +86,24 @@ std::string nameOfParts(Value x, StringRef word, Value y, StringRef otherwise) {
   return name.parts ? name.text : otherwise.str();
 }
 
-/// (x + y - 1) / y
-Value roundedUp(Operation *quotient) {
-  auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
-  auto by = getConstantIntValue(quotient->getOperand(1));
-  return sum && by && *by > 1 && getConstantIntValue(sum.getRhs()) == *by - 1 ? sum.getLhs() : Value();
-}
-
 /// `x_value` of an array x, or of its slots.
 std::string roleOfLoad(memref::LoadOp load) {
   StringRef name = cu::findName(load.getMemRef().getLoc());
   name.consume_back("_slots");
   return name.empty() ? "loaded" : (name + "_value").str();
+}
+
+/// `inverse_sum_j`: what is done, and to what, if that has a short name.
+std::string roleWithOperand(StringRef word, Value operand) {
+  constexpr size_t kLongest = 16;
+  std::string name = cu::findName(operand.getLoc()).str();
+  if (auto load = operand.getDefiningOp<memref::LoadOp>(); load && name.empty())
+    name = cu::findName(load.getMemRef().getLoc());
+  else if (operand.getDefiningOp<math::RsqrtOp>() && name.empty())
+    name = "inverse_root";
+  StringRef stem = name;
+  stem.consume_back("_r"); // (of registers)
+  return stem.empty() || stem.size() > kLongest ? word.str() : (word + "_" + stem).str();
 }
 
 std::string roleOfIndex(Operation *op) {
@@ -111,9 +140,26 @@ std::string roleOfCondition(Operation *op) {
     return nameOfParts(compare.getLhs(), word, compare.getRhs(), otherwise);
   }
   auto compare = dyn_cast<arith::CmpFOp>(op);
-  bool asksForNan = compare && compare.getLhs() == compare.getRhs() && compare.getPredicate() == arith::CmpFPredicate::UNE;
-  StringRef name = asksForNan ? cu::findName(compare.getLhs().getLoc()) : StringRef();
-  return name.empty() ? otherwise.str() : (name + "_is_nan").str();
+  if (!compare)
+    return otherwise.str();
+  using P = arith::CmpFPredicate;
+  P p = compare.getPredicate();
+  if (compare.getLhs() == compare.getRhs() && p == P::UNE) {
+    StringRef name = cu::findName(compare.getLhs().getLoc());
+    return name.empty() ? otherwise.str() : (name + "_is_nan").str();
+  }
+  StringRef word = p == P::OEQ   ? "_is_"
+                   : p == P::UNE ? "_is_not_"
+                   : p == P::OLT ? "_below_"
+                   : p == P::OGT ? "_above_"
+                   : p == P::OGE ? "_from_"
+                   : p == P::OLE ? "_up_to_"
+                                 : "";
+  // The number stands behind what is asked about it.
+  bool turns = (p == P::OEQ || p == P::UNE) && matchPattern(compare.getLhs(), m_Constant());
+  return word.empty()
+             ? otherwise.str()
+             : nameOfParts(turns ? compare.getRhs() : compare.getLhs(), word, turns ? compare.getLhs() : compare.getRhs(), otherwise);
 }
 
 } // namespace
@@ -148,14 +194,20 @@ std::string roleOf(Operation *op) {
       .Case<math::AbsFOp, math::AbsIOp>([](auto) { return "magnitude"; })
       .Case<arith::AddFOp, arith::AddIOp, math::FmaOp>([](auto) { return "sum"; })
       .Case<arith::SubFOp, arith::SubIOp>([](auto) { return "difference"; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto o) { return matchPattern(o.getRhs(), m_Constant()) ? "scaled" : "product"; })
-      .Case<arith::DivFOp>([](arith::DivFOp o) { return matchPattern(o.getLhs(), m_OneFloat()) ? "inverse" : "quotient"; })
+      .Case<arith::MulFOp, arith::MulIOp>(
+          [](auto o) { return matchPattern(o.getRhs(), m_Constant()) ? roleWithOperand("scaled", o.getLhs()) : "product"; })
+      .Case<arith::DivFOp>(
+          [](arith::DivFOp o) { return matchPattern(o.getLhs(), m_OneFloat()) ? roleWithOperand("inverse", o.getRhs()) : "quotient"; })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>([](auto) { return "quotient"; })
       .Case<arith::RemFOp, arith::RemSIOp, arith::RemUIOp>([](auto) { return "remainder"; })
       .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp, arith::MaxUIOp>([](auto) { return "larger"; })
       .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp, arith::MinUIOp>([](auto) { return "smaller"; })
-      .Case<arith::NegFOp>([](auto) { return "negated"; })
-      .Case<arith::SelectOp>([](auto) { return "chosen"; })
+      .Case<arith::NegFOp>([](arith::NegFOp o) { return roleWithOperand("negated", o.getOperand()); })
+      .Case<arith::SelectOp>([](arith::SelectOp o) { // between a number and something
+        Value other = matchPattern(o.getTrueValue(), m_Constant()) ? o.getFalseValue() : o.getTrueValue();
+        return other == o.getFalseValue() || matchPattern(o.getFalseValue(), m_Constant()) ? roleWithOperand("chosen", other)
+                                                                                           : std::string("chosen");
+      })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
             arith::IndexCastOp, arith::IndexCastUIOp, cu::ConvertOp>([](auto) { return "converted"; })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([](auto) { return "shifted"; })

@@ -9,9 +9,15 @@ using namespace mlir;
 
 namespace kernelc::codegen {
 
+/// An array of barriers has one for each slot.
+static bool isBarriers(cu::SharedOp array) { return llvm::any_of(array->getUsers(), llvm::IsaPred<cu::MbarrierInitOp>); }
+
+/// `q` of `q_slots`, and of the barriers `q_full` and `q_empty`.
 static std::string nameOf(cu::SharedOp array) {
   StringRef name = cu::findName(array.getLoc());
   name.consume_back("slots");
+  if (isBarriers(array) && !name.consume_back("_full"))
+    name.consume_back("_empty");
   name.consume_back("_");
   return name.str();
 }
@@ -37,9 +43,6 @@ SlotNames::SlotNames(cu::KernelOp kernel) {
       traceAll(array); // for constants
   }
 }
-
-/// An array of barriers has one for each slot.
-static bool isBarriers(cu::SharedOp array) { return llvm::any_of(array->getUsers(), llvm::IsaPred<cu::MbarrierInitOp>); }
 
 /// Whether an index differs from thread to thread.
 static bool dependsOnThread(Value v) {
@@ -137,7 +140,7 @@ void SlotNames::reserve(Numbers &numbers, NameTable &names) {
     if (n.arrays.empty())
       continue;
     std::string own = nameOf(n.arrays.front());
-    bool isSeveral = n.arrays.size() > 1 || own.empty();
+    bool isSeveral = own.empty() || llvm::any_of(n.arrays, [&](cu::SharedOp array) { return nameOf(array) != own; });
     if (isUsed(number) || !isSeveral)
       n.name = names.fresh(isSeveral ? numbers.several : own + numbers.single);
   }

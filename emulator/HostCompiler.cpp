@@ -156,7 +156,7 @@ private:
   std::string path_;
 };
 
-/// Some texts on their way into one shared object.
+/// Compiles several CUDA texts for the CPU, and links them into one shared object.
 class Build {
 public:
   Build(const HostToolchain &tools, std::vector<absl::string_view> texts, const EmulatorOptions &options)

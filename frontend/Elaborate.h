@@ -285,6 +285,8 @@ private:
                     const std::optional<ChainedRange> &chain);
   bool declarePack(const Expr *e, const Binding &b, Scope *scope, Bracket &bracket, bool isRanged);
   bool isDeclaration(const Expr *name, const Scope *outer, llvm::ArrayRef<llvm::StringRef> declared) const;
+  /// The name in a bracket's conditions that would have to be an index of it: of `sum[j < N](..)`.
+  llvm::StringRef indexAskedOf(const Expr *e, const Scope *outer) const;
   bool elaborateRanges(const Scope *outer, Scope *scope, Bracket &bracket, size_t firstKey);
   bool bindLets(const Definition *fn, Scope &body);
   bool bindIndexParams(const Definition *fn, const Expr *e, const Scope *scope, Scope &args, Scope &body);

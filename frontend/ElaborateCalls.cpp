@@ -5,14 +5,13 @@
 #include "frontend/Elaborate.h"
 #include "frontend/Habits.h"
 #include "frontend/ImportedFiles.h"
+#include "frontend/MathFunctions.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace kernelc::frontend {
-namespace {
 
-/// Number of operands of the math functions with a C name, 0: no such function.
 unsigned mathArity(StringRef name) {
   return llvm::StringSwitch<unsigned>(name)
       .Cases({"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt"}, 1)
@@ -23,8 +22,6 @@ unsigned mathArity(StringRef name) {
       .Case("fma", 3)
       .Default(0);
 }
-
-} // namespace
 
 /// "j in 0:n": of sum[j in 0:n](..), or an example.
 StringRef Elaborator::textOfBracket(const Expr *e) const {
@@ -113,6 +110,8 @@ void Elaborator::reportUnknownFunction(const Expr *e) {
   std::string file = standardFileOf(e->text);
   if (e->hasBracket && !reduction.empty())
     d << "; write '" << reduction << "[" << textOfBracket(e) << "](..)'";
+  else if (auto [head, index] = e->text.split('_'); reductionNamed(head) && !index.empty() && !fns.contains(near)) // sum_j(..)
+    d << "; the indices of a reduction stand in a bracket, as in '" << head << "[" << (index.size() > 2 ? "k" : index) << "](..)'";
   else if (!file.empty())
     d << "; 'import \"" << file << "\"' at the top of the text makes it known";
   else if (StringRef hint = hintForFunction(e->text); !hint.empty())

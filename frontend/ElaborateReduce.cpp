@@ -178,6 +178,15 @@ bool Elaborator::elaborateItems(ArrayRef<BracketItem> items, const Scope *outer,
   return elaborateRanges(outer, scope, bracket, firstKey) && ok;
 }
 
+StringRef Elaborator::indexAskedOf(const Expr *e, const Scope *outer) const {
+  for (const BracketItem &item : e->items)
+    if (item.expr && !item.lo && item.expr->kind == Expr::Compare)
+      for (const Expr *side : item.expr->args)
+        if (side->kind == Expr::Name && isDeclaration(side, outer, {}))
+          return side->text;
+  return "";
+}
+
 /// What to write in place of `sum[k | k < n](..)`; empty for what is no such bracket.
 static std::string hintForBar(const Expr *e, StringRef text) {
   const Expr *first = e->items.empty() ? nullptr : e->items.front().expr;
@@ -218,8 +227,12 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   if (!ok)
     return nullptr;
   if (bracket.vars.empty()) {
-    error(e->loc) << "'" << e->text << "' needs an index to reduce, as in '" << e->text << "[k](..)'"
-                  << hintForBar(e, diags.file(e->loc.file).text);
+    auto d = error(e->loc);
+    d << "'" << e->text << "' needs an index to reduce, ";
+    if (StringRef index = indexAskedOf(e, scope); !index.empty() && e->loc.file == 0)
+      d << "which stands before its conditions: write '" << e->text << "[" << index << ", " << textOfBracket(e) << "](..)'";
+    else
+      d << "as in '" << e->text << "[k](..)'" << hintForBar(e, diags.file(e->loc.file).text);
     return nullptr;
   }
   SmallVector<Node *> conditions;

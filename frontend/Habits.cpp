@@ -163,6 +163,8 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"!==", "write '!='"},
       {"|>", "a function is called, as in 'relu(x[i])'"},
       {"<>", "write '!='"},
+      {"<-", "write '='"},
+      {"\\", "newlines are white space: a statement goes on in the next line by itself"},
       {"=<", "write '<='"},
       {"=>", "write '>=' to compare, '->' before the outputs"},
       {"++", "write 'y[i] += 1' with an 'inout'"},

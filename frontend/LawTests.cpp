@@ -223,7 +223,8 @@ private:
 
   //===- Laws -===//
 
-  /// Of the states: are there infinities that the identity has, and others, or NaN?
+  /// Looks for numbers that are not finite in the states: `own`, infinities that stand in the identity, too; `other`, the rest, NaN among
+  /// them.
   void classify(llvm::ArrayRef<const State *> states, bool &own, bool &other) const {
     own = other = false;
     for (const State *s : states)

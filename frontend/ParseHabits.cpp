@@ -199,8 +199,8 @@ bool Parser::refuseWord() {
                                        : "values are compared by '==' and '!='");
     return true;
   }
-  if (atWord("elif")) {
-    diags.error(peek().loc) << "there is no 'elif'; choices nest, as in 'a if c else b if d else e'";
+  if (atWord("elif") || atWord("elseif") || atWord("elsif")) {
+    diags.error(peek().loc) << "there is no '" << peek().text << "'; choices nest, as in 'a if c else b if d else e'";
     return true;
   }
   if (atWord("divisible") || atWord("multiple")) {

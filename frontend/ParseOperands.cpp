@@ -321,7 +321,9 @@ bool Parser::parseItem(BracketItem &item) {
                        << textOfArg(item.lo->named[both]) << "'";
       return false;
     }
-    return fail("':' in the range, as in 'k in 0:n'");
+    bool areNames = item.expr->kind == Expr::Name && item.lo->kind == Expr::Name; // k in N
+    std::string range = areNames ? (item.expr->text + " in 0:" + item.lo->text).str() : "k in 0:n";
+    return fail("':' in the range, as in '" + range + "'");
   }
   mark(Role::RangeColon);
   take();

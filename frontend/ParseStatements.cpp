@@ -3,6 +3,8 @@
 #include "frontend/Parser.h"
 
 #include "frontend/Habits.h"
+#include "frontend/MathFunctions.h"
+#include "frontend/Prelude.h"
 #include "support/ElementType.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -428,6 +430,14 @@ bool Parser::parseAssignOp(Statement &s) {
   return true;
 }
 
+/// Whether a name can only be that of a function: of the language, or defined in `text` or the prelude.
+static bool namesFunction(StringRef name, StringRef text) {
+  auto isDefinedIn = [&](StringRef definitions) {
+    return definitions.contains(("fn " + name + "(").str()) || definitions.contains(("fn " + name + "[").str());
+  };
+  return mathArity(name) || isDefinedIn(text) || isDefinedIn(kPrelude);
+}
+
 /// "y[i] = (float)x[i]": what stands behind a whole expression, in its line, is taken for a statement, and is none.
 bool Parser::failBehindExpression(size_t first) {
   if (pos == first && refuseCapitals())
@@ -435,6 +445,11 @@ bool Parser::failBehindExpression(size_t first) {
   const Token &before = tokens[first - 1];
   StringRef meant = elementTypeMeant(tokens[first - 2].text), hint = hintForStatement(before.text);
   auto d = diags.error(tokens[first].loc);
+  if (before.kind == Tok::Name && hint.empty() && namesFunction(before.text, diags.file(0).text)) { // sqrt x[i]
+    size_t last = std::max(first, tokens[first + 1].kind == Tok::LSquare ? closeOf(first + 1) : first);
+    d << "a function is called with parentheses; write '" << before.text << "(" << textOf(first, last + 1) << ")'";
+    return false;
+  }
   d << "'" << tokens[first].text << "' stands behind a whole expression: an operator is missing, or a ';' before another statement";
   if (!hint.empty() && before.kind == Tok::Name)
     d << "; " << hint;

@@ -52,11 +52,11 @@ bool Parser::failAtHabit() {
   auto starts = [&](Tok a, Tok b) { return peek().kind == a && peek(1).kind == b && peek().text.end() == peek(1).text.begin(); };
   if (adjacent(Tok::Amp, Tok::Amp) || adjacent(Tok::Pipe, Tok::Pipe) || adjacent(Tok::Dot, Tok::Dot) || adjacent(Tok::Dot, Tok::Star) ||
       adjacent(Tok::Dot, Tok::Slash) || adjacent(Tok::Slash, Tok::Star) || adjacent(Tok::Lt, Tok::Gt) || adjacent(Tok::Pipe, Tok::Gt) ||
-      adjacent(Tok::EqEq, Tok::Assign) || adjacent(Tok::Ne, Tok::Assign))
+      adjacent(Tok::EqEq, Tok::Assign) || adjacent(Tok::Ne, Tok::Assign) || adjacent(Tok::Assign, Tok::Gt))
     at = pos - 1;
   else if (peek().kind != Tok::Unknown && peek().kind != Tok::SlashSlash && !starts(Tok::Slash, Tok::Star) &&
            !starts(Tok::Plus, Tok::Plus) && !starts(Tok::Minus, Tok::Minus) && !starts(Tok::Assign, Tok::Lt) &&
-           !starts(Tok::Assign, Tok::Gt))
+           !starts(Tok::Assign, Tok::Gt) && !starts(Tok::Lt, Tok::Minus))
     return false;
   StringRef rest = diags.file(tokens[at].loc.file).text.substr(tokens[at].loc.offset), text = tokens[at].text;
   size_t length = text.size();
@@ -65,6 +65,8 @@ bool Parser::failAtHabit() {
     hint = "comments start with '#'";
   if (rest.starts_with("?") && at > 0 && (tokens[at - 1].kind == Tok::LSquare || tokens[at - 1].kind == Tok::Comma))
     hint = "a size that the call tells has a name, as in 'f32[M, N]'";
+  if (rest.starts_with("=>") && at > 1 && (tokens[at - 2].kind == Tok::LParen || tokens[at - 2].kind == Tok::Comma)) // map(a => a * 2, x)
+    hint = "a function is a definition of its own, as in 'fn f(a) { a * 2 }'";
   Loc loc = tokens[at].loc;
   loc.begin = loc.offset;
   loc.end = loc.offset + length;

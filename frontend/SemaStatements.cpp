@@ -270,6 +270,20 @@ static std::string allSubscripts(const Diagnostics &diags, const Statement &s, s
   return all;
 }
 
+/// What an assignment form is called that `name` stands for; empty where the reduction is a call only.
+static StringRef formMeant(StringRef name) {
+  if (StringRef reduction = reductionMeant(name); !reduction.empty())
+    name = reduction;
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"sum", "add", "atomic", "atomic_add", "accumulate"}, "+=")
+      .Case("prod", "*=")
+      .Case("min", "min=")
+      .Case("max", "max=")
+      .Cases({"all"}, "and=")
+      .Cases({"any"}, "or=")
+      .Default("");
+}
+
 bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
   if (t->kind == Tensor::Let) {
     if (!t->poisoned) {
@@ -297,8 +311,11 @@ bool Sema::checkAssignTarget(const Statement &s, Tensor *t) {
     return false;
   }
   if (!s.mode.empty() && s.mode != "unique") {
-    diags.error(s.targetLoc) << "'." << s.mode
-                             << "' does not go on the left side; '.unique' does, with subscripts that name no element twice";
+    StringRef form = formMeant(s.mode);
+    auto d = diags.error(s.targetLoc);
+    d << "'." << s.mode << "' does not go on the left side; '.unique' does, with subscripts that name no element twice";
+    if (!form.empty())
+      d << "; points that may meet are combined by '" << s.target << "[..] " << form << " ..'";
     return false;
   }
   return true;
@@ -329,20 +346,6 @@ void Sema::reportUnknownTarget(const Statement &s) {
   unknown.kind = Tensor::Let;
   unknown.poisoned = true;
   elab.tensors[s.target] = &unknown;
-}
-
-/// What an assignment form is called that `name` stands for; empty where the reduction is a call only.
-static StringRef formMeant(StringRef name) {
-  if (StringRef reduction = reductionMeant(name); !reduction.empty())
-    name = reduction;
-  return llvm::StringSwitch<StringRef>(name)
-      .Case("sum", "+=")
-      .Case("prod", "*=")
-      .Case("min", "min=")
-      .Case("max", "max=")
-      .Cases({"all"}, "and=")
-      .Cases({"any"}, "or=")
-      .Default("");
 }
 
 static void reportUnknownForm(Diagnostics &diags, const Statement &s) {

@@ -5,6 +5,8 @@
 
 include "mlir/Pass/PassBase.td"
 include "passes/te/Passes.td"
+include "passes/te/ReductionPasses.td"
+include "passes/te/MemoryPasses.td"
 include "passes/products/Passes.td"
 include "passes/plan/Passes.td"
 

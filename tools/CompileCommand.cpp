@@ -473,7 +473,7 @@ int compileCommand(const std::vector<std::string> &args) {
   if (!findTarget(s.arch))
     return options.usageError("--arch " + s.arch + ": " + describeUnknownTarget(s.arch));
   if (s.helpers != "inline" && s.helpers != "separate")
-    return options.usageError("--helpers is inline or separate");
+    return options.usageError("--helpers is inline or separate, not '" + s.helpers + "'");
   if (s.helpers == "separate" && (s.kind != "cuda" || s.output == "-"))
     return options.usageError("--helpers separate writes two files: it needs CUDA text and -o FILE.cu");
   std::vector<std::string> remarks;

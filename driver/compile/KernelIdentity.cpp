@@ -49,8 +49,8 @@ KernelIdentity identify(te::KernelOp kernel) {
   op.setSizesAttr(sizes(op.getSizes()));
   op.setArgNamesAttr(tensors(op.getArgNames()));
   op.setOutNamesAttr(tensors(op.getOutNames()));
-  op.setRequirementTextsAttr(ArrayAttr::get(op.getContext(), {})); // what they say stands in the requirements
-  te::setFaults(op, {});                                           // what they say, places included, is for people
+  op.setRequirementTextsAttr(ArrayAttr::get(op.getContext(), {})); // spellings of the requirements, which are compared themselves
+  te::setFaults(op, {});                                           // messages of guards, with places in the file: the code is the same
   op->walk([&](mlir::Operation *statement) {
     if (auto list = statement->getAttrOfType<ArrayAttr>("indices"))
       statement->setAttr("indices", indices(list));

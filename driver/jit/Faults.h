@@ -56,7 +56,7 @@ public:
   ~DeviceFaults();
   /// Where calls with such sizes record.
   absl::StatusOr<int64_t *> recordFor(Device &device, const std::vector<int64_t> &sizes);
-  /// The first fault since it was asked last, of any of the kernel's calls.
+  /// The first fault of any call of the kernel since the last take(), which forgets it.
   absl::Status take();
   /// The same of all kernels of the process.
   static absl::Status takeAny();

@@ -34,15 +34,76 @@ SmallVector<Operation *> statementsOf(Block &block) {
   return statements;
 }
 
+namespace {
+
+/// Numbers the loads of a block in the order in which its other statements ask for them.
+class LoadOrder {
+public:
+  explicit LoadOrder(Block &block) : block_(block) {
+    for (Operation &op : block)
+      if (!isScalarExpression(&op) && !isa<memref::LoadOp>(op))
+        op.walk([&](Operation *inner) { visitOperands(inner); });
+  }
+
+  /// Puts loads with nothing but expressions between them into that order; those that no statement asks for come last.
+  void sort(MutableArrayRef<Operation *> loads) const {
+    llvm::stable_sort(loads, [&](Operation *x, Operation *y) { return numberOf(x) < numberOf(y); });
+  }
+
+private:
+  unsigned numberOf(Operation *load) const {
+    auto known = numbers_.find(load);
+    return known == numbers_.end() ? ~0u : known->second;
+  }
+
+  void visitOperands(Operation *op) {
+    for (Value v : op->getOperands())
+      if (Operation *maker = v.getDefiningOp(); maker && maker->getBlock() == &block_ && seen_.insert(maker).second) {
+        bool isLoad = isa<memref::LoadOp>(maker);
+        if (isLoad || isScalarExpression(maker))
+          visitOperands(maker);
+        if (isLoad)
+          numbers_.try_emplace(maker, numbers_.size());
+      }
+  }
+
+  Block &block_;
+  llvm::DenseMap<Operation *, unsigned> numbers_;
+  llvm::SmallPtrSet<Operation *, 32> seen_;
+};
+
+} // namespace
+
+SmallVector<Operation *> innerStatementsOf(Block &block) {
+  SmallVector<Operation *> list;
+  LoadOrder order(block);
+  size_t firstLoad = 0;
+  auto endLoads = [&] {
+    order.sort(MutableArrayRef(list).drop_front(firstLoad));
+    firstLoad = list.size();
+  };
+  for (Operation &op : block) {
+    if (isScalarExpression(&op))
+      continue;
+    bool isLoad = isa<memref::LoadOp>(op);
+    if (!isLoad)
+      endLoads();
+    list.push_back(&op);
+    if (!isLoad)
+      firstLoad = list.size();
+  }
+  endLoads();
+  return list;
+}
+
 llvm::hash_code shapeOf(Operation *op) {
   llvm::hash_code shape = llvm::hash_combine(op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
     shape = llvm::hash_combine(shape, type.getAsOpaquePointer());
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      for (Operation &inner : block)
-        if (!isScalarExpression(&inner))
-          shape = llvm::hash_combine(shape, shapeOf(&inner));
+      for (Operation *inner : innerStatementsOf(block))
+        shape = llvm::hash_combine(shape, shapeOf(inner));
   return shape;
 }
 
@@ -310,11 +371,7 @@ bool AlikeParts::areAlike(Region &first, const Ops &statements, unsigned region)
       return false;
     Block &block = op->getRegion(region).front();
     // (an array of an inner block is a part's own)
-    SmallVector<Operation *> &list = parts.emplace_back();
-    for (Operation &inner : block)
-      if (!isScalarExpression(&inner))
-        list.push_back(&inner);
-    if (list.size() != parts.front().size())
+    if (parts.emplace_back(innerStatementsOf(block)).size() != parts.front().size())
       return false;
   }
   for (unsigned i = 0; i < first.getNumArguments(); ++i)

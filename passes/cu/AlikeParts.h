@@ -22,6 +22,10 @@ bool isProduct(mlir::Operation *op);
 /// The statements of a block in order: neither expressions, nor arrays, nor the terminator.
 llvm::SmallVector<mlir::Operation *> statementsOf(mlir::Block &block);
 
+/// What is no expression in a block inside of a part: in order, except that the loads between two other ops come as these and later ones
+/// ask for them, operand by operand. Parts may have read the same in another order.
+llvm::SmallVector<mlir::Operation *> innerStatementsOf(mlir::Block &block);
+
 /// What statements that are alike have in common, whatever their operands are.
 llvm::hash_code shapeOf(mlir::Operation *op);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-forward-copies: see Passes.td.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/cu/AlikeParts.h"
@@ -384,6 +385,26 @@ void explainCopy(memref::AllocaOp array) {
   }
 }
 
+/// Takes what numbers decide that arrays held: `true ? x : y` is x, and 1.0 * 0.0 a number.
+void foldDecided(cu::KernelOp kernel) {
+  kernel.walk([&](Operation *op) {
+    auto choice = dyn_cast<arith::SelectOp>(op);
+    bool joins = isa<arith::AndIOp, arith::OrIOp>(op) && op->getResult(0).getType().isInteger(1);
+    auto isNumber = [](Value v) { return matchPattern(v, m_Constant()); };
+    bool isDecided = choice  ? isNumber(choice.getCondition())
+                     : joins ? llvm::any_of(op->getOperands(), isNumber)
+                             : isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && llvm::all_of(op->getOperands(), isNumber);
+    SmallVector<OpFoldResult, 1> folded;
+    if (!isDecided || failed(op->fold(folded)) || folded.size() != 1)
+      return;
+    OpBuilder b(op);
+    auto value = dyn_cast<Value>(folded.front());
+    op->getResult(0).replaceAllUsesWith(
+        value ? value : arith::ConstantOp::create(b, op->getLoc(), cast<TypedAttr>(cast<Attribute>(folded.front()))).getResult());
+    op->erase();
+  });
+}
+
 struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
   void runOnOperation() override {
     Forwarder forwarder(getOperation());
@@ -391,6 +412,7 @@ struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
     auto forwardOne = [&](memref::AllocaOp array) { return forwarder.forward(array) ? WalkResult::interrupt() : WalkResult::advance(); };
     while (getOperation().walk(forwardOne).wasInterrupted())
       ;
+    foldDecided(getOperation());
     getOperation().walk(explainCopy);
   }
 };

@@ -52,7 +52,8 @@ def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
 
     *Runs after the simplifications that follow `tile-to-cu`, because* values that a loop does not change stand
     outside of it then; *before `cu-unroll`*, which counts what is left. Arrays of one element are variables: they go by the
-    name of their value in the text. Postcondition: no copy that it could take away is left.
+    name of their value in the text. Postcondition: no copy that it could take away is left, and no choice that a number decides
+    which such an array held.
 
     Left alone: accumulators of warpgroup products, which ptxas wants read at once behind them (C7514); copies of an array of which
     one condition chooses all elements, of which ptxas would keep both sides in registers; copies in branches and in loops that
@@ -138,13 +139,14 @@ def CuRoll : Pass<"cu-roll", "::kernelc::cu::KernelOp"> {
     epilogue, stages of a prologue. It writes the first part as the body of a loop over parts, which NVRTC
     unrolls fully: the text gets shorter, the machine code stays.
 
-    Parts are alike where their statements are, operand by operand: the same value; results of statements
-    that are alike; numbers that grow by a constant from part to part, or do so and begin anew every so many
-    parts (`part mod 2`), or halve (`512 >> part`, the steps of a binary search); expressions of values that are
-    alike; such a value to which each part but the first adds a number. Private arrays of which each part has its own are declared in the loop where nobody else uses
-    them, else become one array with the registers of all parts in order. So do arrays of shared memory that
-    lie in progression. An array that a part writes and the next one reads is one array of all parts, where each
-    element is written in the very round that last reads it.
+    Parts are alike where their statements are, operand by operand (loads with no other statement between them may
+    come in another order): the same value; results of statements that are alike; numbers that grow by a constant
+    from part to part, or do so and begin anew every so many parts (`part mod 2`), or halve (`512 >> part`, the
+    steps of a binary search); expressions of values that are alike; such a value to which each part but the first
+    adds a number. Private arrays of which each part has its own are declared in the loop where nobody else uses
+    them, else become one array with the registers of all parts in order. So do arrays of shared memory that lie in
+    progression. An array that a part writes and the next one reads is one array of all parts, where each element
+    is written in the very round that last reads it.
 
     The first part may store where the others add to what is there. It is alike once it adds to the operation's
     identity, which the array is filled with ahead of the loop: -0.0 for a sum of floats, to which every x

@@ -272,14 +272,7 @@ private:
       made_.back()[keyOf(
           Values(llvm::map_range(statements, [&, i = i](Operation *s) { return Value(s->getRegion(number).getArgument(i)); })))] =
           block.addArgument(argument.getType(), argument.getLoc());
-    auto inner = [&](Operation *statement) {
-      SmallVector<Operation *> list;
-      for (Operation &op : statement->getRegion(number).front())
-        if (!isScalarExpression(&op))
-          list.push_back(&op);
-      return list;
-    };
-    auto lists = llvm::map_to_vector(statements, inner);
+    auto lists = llvm::map_to_vector(statements, [&](Operation *s) { return innerStatementsOf(s->getRegion(number).front()); });
     for (unsigned i = 0; i < lists.front().size(); ++i)
       make(b, Ops(llvm::map_range(lists, [&](const SmallVector<Operation *> &list) { return list[i]; })));
     made_.pop_back();

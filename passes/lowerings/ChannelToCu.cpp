@@ -4,6 +4,7 @@
 #include "passes/lowerings/SlotAddress.h"
 #include "passes/tile/Box.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -46,11 +47,21 @@ static void initBarriers(ThreadCode &c, int64_t count, ArrayRef<std::pair<Value,
   });
 }
 
+/// `q_`, where copies fill slots of q alone.
+static std::string nameOfSlots(tile::ChannelOp op) {
+  llvm::SmallSetVector<StringRef, 2> names;
+  for (Operation *user : op.getResult().getUsers())
+    if (auto copy = dyn_cast<tile::RingCopyOp>(user))
+      names.insert(cu::findName(copy.getRing().getLoc()));
+  return names.size() == 1 && !names.front().empty() ? (names.front() + "_").str() : std::string();
+}
+
 void lowerChannel(ThreadCode &c, tile::ChannelOp op) {
   Location loc = cu::unnamed(op.getLoc());
   auto type = op.getResult().getType();
   int64_t slots = type.getSlots(), readers = int64_t(c.func.getWarps()) * 32 / type.getReader() * int64_t(c.func.getCluster());
-  Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, "full"), c.sharedArray(slots, c.b.getI64Type(), loc, "empty")};
+  std::string of = nameOfSlots(op);
+  Channel channel{c.sharedArray(slots, c.b.getI64Type(), loc, of + "full"), c.sharedArray(slots, c.b.getI64Type(), loc, of + "empty")};
   c.channels[op] = channel;
   initBarriers(c, slots, {{channel.full, 1 + type.getFillers()}, {channel.empty, readers}}, loc);
 }

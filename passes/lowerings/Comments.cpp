@@ -28,14 +28,25 @@ bool holdsDot(Operation *op) {
   return op->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// The launch index that a loop walks, by the name of its variable: `k_tile`, `j0`.
-StringRef walkedIndex(FuncOp func, scf::ForOp loop) {
-  StringRef name = cu::findName(loop.getInductionVar().getLoc());
-  for (Attribute index : func.getIndices())
-    if (StringRef rest = name;
-        rest.consume_front(cast<StringAttr>(index).getValue()) && (rest == "0" || rest == "_tile" || rest == "_round" || rest == "_full"))
-      return cast<StringAttr>(index).getValue();
-  return {};
+/// Takes indices off the front of a loop variable's name, with underscores between them, until what says that it walks them is left.
+bool takeIndices(FuncOp func, StringRef name, SmallVector<StringRef> &taken) {
+  for (Attribute index : func.getIndices()) {
+    StringRef rest = name;
+    if (!rest.consume_front(cast<StringAttr>(index).getValue()))
+      continue;
+    taken.push_back(cast<StringAttr>(index).getValue());
+    if (rest == "0" || rest == "_tile" || rest == "_round" || rest == "_full" ||
+        (rest.consume_front("_") && takeIndices(func, rest, taken)))
+      return true;
+    taken.pop_back();
+  }
+  return false;
+}
+
+/// The launch indices that a loop walks, by the name of its variable: `k_tile`, `j0`, `r_s_c_tile`; as in "r, s, c".
+std::string walkedIndices(FuncOp func, scf::ForOp loop) {
+  SmallVector<StringRef> taken;
+  return takeIndices(func, cu::findName(loop.getInductionVar().getLoc()), taken) ? llvm::join(taken, ", ") : std::string();
 }
 
 /// `, for max_j`: what a walk comes to, by the names of what the loop carries, or else of what it stores.
@@ -58,12 +69,11 @@ std::string describeLoop(FuncOp func, scf::ForOp loop) {
     return "The tiles of this block.";
   if (cu::kUnroll.isOn(loop))
     return "Prologue: the first tiles, on their way into their slots.";
-  StringRef index = walkedIndex(func, loop);
-  if (index.empty())
+  std::string indices = walkedIndices(func, loop);
+  if (indices.empty())
     return {};
   bool multiplies = llvm::any_of(*loop.getBody(), llvm::IsaPred<DotOp>);
-  return multiplies ? ("Main loop: products of tiles along " + index + ".").str()
-                    : ("Walk " + index + " in tiles").str() + purposeOf(loop) + ".";
+  return multiplies ? "Main loop: products of tiles along " + indices + "." : "Walk " + indices + " in tiles" + purposeOf(loop) + ".";
 }
 
 std::string describeBranch(scf::IfOp branch) {

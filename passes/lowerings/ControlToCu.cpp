@@ -117,7 +117,7 @@ void FunctionLowering::ifNoRounds(scf::ForOp loop, llvm::function_ref<void()> bo
   if (to.getDefiningOp<arith::SelectOp>())
     return body();
   Location loc = cu::unnamed(loop.getLoc());
-  Value none = arith::CmpIOp::create(b_, c_.named("no_rounds", loc), arith::CmpIPredicate::sge, from, to);
+  Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sge, from, to);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(scf::IfOp::create(b_, loc, none, false).thenBlock()->getTerminator());
   body();

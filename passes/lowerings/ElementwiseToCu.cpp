@@ -100,10 +100,20 @@ RegTile FunctionLowering::registersToGoOnIn(Operation *op, const Layout &layout)
   return registers.array && !registers.first && registers.layout == layout ? registers : RegTile();
 }
 
+/// Whether products of the block may run while `op` is computed: one behind it, or of the round before. Behind a loop of products, and a
+/// last round that was taken out of it, none does.
+static bool isBesideProducts(Operation *op) {
+  auto multiplies = [](Operation &inner) { return isa<DotOp, DotWaitOp>(inner); };
+  Block &block = *op->getBlock();
+  bool isBehindLoop = llvm::any_of(block.getOps<scf::ForOp>(),
+                                   [&](scf::ForOp loop) { return loop->isBeforeInBlock(op) && llvm::any_of(*loop.getBody(), multiplies); });
+  return llvm::any_of(block, [&](Operation &other) { return multiplies(other) && (!isBehindLoop || op->isBeforeInBlock(&other)); });
+}
+
 /// Whether all who read `op` behind its run take one element at a time, while what it repeats still is where it was: then that needs
 /// no registers of its own. Beside products it keeps its run, so that the loop behind waits has one thing to do.
 static bool isReadAtItsSource(BroadcastOp op, const llvm::SmallPtrSetImpl<Operation *> &run, bool isInRegisters) {
-  if (llvm::any_of(*op->getBlock(), llvm::IsaPred<DotOp>))
+  if (isBesideProducts(op))
     return false;
   Operation *last = op;
   for (Operation *user : op->getUsers()) {

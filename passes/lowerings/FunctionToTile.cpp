@@ -314,14 +314,14 @@ Value LaunchEmitter::numberOfTile(int64_t g, Value tileNumber, Value half, Locat
   if ((!l_.descending && !half) || l_.cluster > 1 || g != l_.clusterIndex)
     return pid;
   AffineMap last = AffineMap::get(0, l_.extents.getNumSymbols(), func_.getNumPrograms(g) * (half ? 2 : 1) - 1);
-  Value of = tile::ApplyOp::create(b_, loc, b_.getIndexType(), last, ValueRange{});
-  Location at = NameLoc::get(b_.getStringAttr(l_.indices[g] + "_tile"), loc);
-  Value mirrored = arith::SubIOp::create(b_, at, of, pid);
+  auto named = [&](StringRef suffix) { return NameLoc::get(b_.getStringAttr(l_.indices[g] + suffix), loc); };
+  Value lastTile = tile::ApplyOp::create(b_, named("_last"), b_.getIndexType(), last, ValueRange{});
+  Value mirrored = arith::SubIOp::create(b_, named("_tile"), lastTile, pid);
   if (!half)
     return mirrored;
   // The longer one first.
   Value isSecond = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::ne, half, constant(0, loc));
-  return arith::SelectOp::create(b_, at, isSecond, pid, mirrored);
+  return arith::SelectOp::create(b_, named("_tile"), isSecond, pid, mirrored);
 }
 
 Value LaunchEmitter::openTileLoop(Location named, Value &half) {

@@ -235,6 +235,8 @@ llvm::DenseMap<int64_t, Value> FunctionLowering::programIdsOf(Value left, Locati
     if (i > 0)
       left = div(left, counts[i], i == 1 ? named(dims[0], "_tile") : c_.named("rest", loc));
   }
+  if (auto block = n == 1 ? left.getDefiningOp<cu::BlockIdOp>() : cu::BlockIdOp()) // what it is the number of
+    block->setLoc(named(dims[0], "_tile"));
   // (An index that is a part of a size counts tiles of that size, whatever its own tile is.)
   SmallVector<int64_t> most32 = llvm::map_to_vector(func_.getSizeMax(), [](int64_t most) { return most < 0 ? cu::kFits32 : most; });
   for (int64_t g : dims)

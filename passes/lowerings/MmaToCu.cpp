@@ -30,6 +30,7 @@ DotLowering::MmaOperand DotLowering::placeOperand(bool isA, Value lane) {
   // The matrix row each lane names to ldmatrix: see reference on mma.m16n8k16
   // fragments. Those of other element sizes are the same in bytes.
   auto laneBy8 = [&](StringRef name) { return c_.add(mod(lane, 8), c_.mul(div(lane, 16), 8, loc_), named(name)); };
+  auto oddEight = [&](StringRef name) -> Value { return arith::RemSIOp::create(b_, named(name), div(lane, 8), c_.index(2, loc_)); };
   auto laneMod16 = [&](StringRef name) -> Value { return arith::RemSIOp::create(b_, named(name), lane, c_.index(16, loc_)); };
   if (isA) {
     MmaOperand a{aRing_, aAddress_, aStart_, op_.getM(), aSupply_.fetch, warpM_, "row", "a_set", "a_k", lane, "mi"};
@@ -42,7 +43,7 @@ DotLowering::MmaOperand DotLowering::placeOperand(bool isA, Value lane) {
   }
   MmaOperand b{bRing_, bAddress_, bStart_, op_.getN(), bSupply_.fetch, warpN_, "column", "b_set", "b_k", lane, "np"};
   b.row = byRows ? laneBy8("lane_column") : c_.mul(div(lane, 16), 8, named("lane_column"));
-  b.k = byRows ? c_.mul(mod(div(lane, 8), 2), half, named("b_lane_k")) : laneMod16("b_lane_k");
+  b.k = byRows ? c_.mul(oddEight("b_lane_chunk"), half, named("b_lane_k")) : laneMod16("b_lane_k");
   b.rowBit = 1;
   b.dealt = {0, 2, 1, 3};
   b.isRounded = op_.getBRounded();

@@ -37,7 +37,7 @@ public:
     if (w_.where)
       inits.append(walksOthers() ? 2 : 1, zero); // where the search for the next tile starts, and the others' tile that is next
     auto loop = scf::ForOp::create(b_, w_.loc, from, to, constant(1), inits);
-    loop.getInductionVar().setLoc(named(w_.k.back(), w_.where ? "_round" : "_tile"));
+    loop.getInductionVar().setLoc(w_.where ? named(w_.k.back(), "_round") : NameLoc::get(b_.getStringAttr(walked() + "_tile"), w_.loc));
     b_.setInsertionPointToEnd(loop.getBody());
     size_t sums = init.size();
     ValueRange search = loop.getRegionIterArgs().drop_front(sums);
@@ -69,6 +69,10 @@ private:
   /// The same of what is made in passing.
   Location namedPlainly(int64_t index, StringRef suffix) {
     return NameLoc::get(b_.getStringAttr(l_.indices[index] + suffix), cu::unnamed(w_.loc));
+  }
+  /// `r_s_c` of three indices.
+  std::string walked() const {
+    return llvm::join(llvm::map_range(w_.k, [&](int64_t index) { return l_.indices[index]; }), "_");
   }
   Value constant(int64_t v) { return e_.constant(v, w_.loc); }
   Value apply(AffineExpr e, ValueRange operands, Location loc) {
@@ -137,7 +141,7 @@ private:
       AffineExpr fewest = e_.extremeOfTiles(total, /*high=*/false);
       isOften = fewest && isPositive(simplifyAffineExpr(fewest + 1 - w_.least, 0, symbols_));
     }
-    Location counted = namedPlainly(last_, "_tiles");
+    Location counted = w_.where ? namedPlainly(last_, "_tiles") : NameLoc::get(b_.getStringAttr(walked() + "_tiles"), cu::unnamed(w_.loc));
     tileCount_ = apply(total, span, counted);
     for (const Points &points : ended_)
       if (points.number) {

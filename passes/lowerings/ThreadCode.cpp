@@ -152,26 +152,32 @@ Value ThreadCode::digitOf(Value number, ArrayRef<int64_t> sizes, size_t i, Locat
   return number;
 }
 
+/// `nameOf`: of a digit that is a coordinate by itself.
 static void forDigits(ThreadCode &c, ArrayRef<Digit> digits, Value number, Location loc,
-                      llvm::function_ref<void(const Digit &, Value)> visit) {
+                      llvm::function_ref<std::string(const Digit &)> nameOf, llvm::function_ref<void(const Digit &, Value)> visit) {
   SmallVector<int64_t> sizes = llvm::map_to_vector(digits, [](const Digit &d) { return d.size; });
   for (auto [i, d] : llvm::enumerate(digits))
     if (d.size > 1)
-      visit(d, c.digitOf(number, sizes, i, d.dim >= 0 && d.stride == 1 ? c.named(c.indexName(d.dim) + "_thread", loc) : loc));
+      visit(d, c.digitOf(number, sizes, i, d.dim >= 0 && d.stride == 1 ? c.named(nameOf(d), loc) : loc));
 }
 
 SmallVector<Value> ThreadCode::threadCoordinates(const Layout &layout, int64_t rank, Location loc) {
   SmallVector<Value> coords(rank);
-  auto visit = [&](const Digit &d, Value v) {
-    if (d.dim >= 0)
-      coords[d.dim] =
-          add(coords[d.dim], mul(v, d.stride, named(indexName(d.dim) + "_thread", loc)), named(indexName(d.dim) + "_thread", loc));
+  auto partsOf = [&](int64_t dim) {
+    auto isPart = [&](const Digit &d) { return d.dim == dim && d.size > 1; };
+    return llvm::count_if(layout.lane, isPart) + llvm::count_if(layout.warp, isPart);
   };
-  auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim >= 0; }); };
-  if (any(layout.lane))
-    forDigits(*this, layout.lane, lane(loc), loc, visit);
-  if (any(layout.warp))
-    forDigits(*this, layout.warp, warp(loc), loc, visit);
+  for (bool isLane : {true, false}) {
+    const tile::Digits &digits = isLane ? layout.lane : layout.warp;
+    if (llvm::none_of(digits, [](const Digit &d) { return d.dim >= 0; }))
+      continue;
+    // The sum of several parts is the thread's.
+    auto nameOf = [&](const Digit &d) { return indexName(d.dim).str() + (partsOf(d.dim) == 1 ? "_thread" : isLane ? "_lane" : "_warp"); };
+    forDigits(*this, digits, isLane ? lane(loc) : warp(loc), loc, nameOf, [&](const Digit &d, Value v) {
+      if (d.dim >= 0)
+        coords[d.dim] = add(coords[d.dim], mul(v, d.stride, named(nameOf(d), loc)), named(indexName(d.dim) + "_thread", loc));
+    });
+  }
   return coords;
 }
 
@@ -200,10 +206,11 @@ Value ThreadCode::isFirstReplica(const Layout &layout, Location loc) {
     all = all ? Value(arith::AndIOp::create(b, named("writes", loc), all, zero)) : zero;
   };
   auto any = [](const tile::Digits &list) { return llvm::any_of(list, [](const Digit &d) { return d.dim < 0 && d.size > 1; }); };
+  auto nameOf = [&](const Digit &d) { return indexName(d.dim).str() + "_thread"; };
   if (any(layout.lane))
-    forDigits(*this, layout.lane, lane(loc), loc, visit);
+    forDigits(*this, layout.lane, lane(loc), loc, nameOf, visit);
   if (any(layout.warp))
-    forDigits(*this, layout.warp, warp(loc), loc, visit);
+    forDigits(*this, layout.warp, warp(loc), loc, nameOf, visit);
   return all;
 }
 

@@ -11,9 +11,9 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
 #include "passes/analysis/Inouts.h"
-#include "passes/analysis/Memories.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Grouping.h"
+#include "passes/plan/MergeOrder.h"
 #include "passes/plan/SharedReads.h"
 #include "passes/plan/TensorBytes.h"
 #include "support/Saturating.h"
@@ -21,7 +21,6 @@
 
 #include <cmath>
 #include <limits>
-#include <set>
 
 using namespace mlir;
 
@@ -37,7 +36,7 @@ struct Merged {
 class Merger {
 public:
   Merger(KernelOp kernel, const Target &target, const SizeFacts &facts, std::vector<LaunchPlan> &launches)
-      : kernel_(kernel), target_(target), facts_(facts), ops_(getDomainOps(kernel)), places_(placeTensors(kernel)), memories_(kernel),
+      : kernel_(kernel), target_(target), facts_(facts), ops_(getDomainOps(kernel)), order_(kernel, target, facts, ops_),
         launches_(launches), reads_(ops_, facts, costs_.unknownExtent) {}
 
   void run() {
@@ -68,7 +67,7 @@ private:
     if (!best)
       return false;
     // In the place of the later one where nothing between needs the earlier one, else in that one's.
-    bool later = canPass(first, second, /*down=*/true);
+    bool later = order_.canPass(launches_, first, second, /*down=*/true);
     launches_[later ? second : first] = std::move(best->launch);
     launches_.erase(launches_.begin() + (later ? first : second));
     return true;
@@ -76,7 +75,7 @@ private:
 
   std::optional<Merged> merge(size_t a, size_t b, Step step) {
     if (launches_[a].ops.size() + launches_[b].ops.size() > kMostSiblings || !isMergeable(launches_[a]) || !isMergeable(launches_[b]) ||
-        (!canPass(a, b, true) && !canPass(a, b, false)))
+        (!order_.canPass(launches_, a, b, true) && !order_.canPass(launches_, a, b, false)))
       return std::nullopt;
     if (step == Step::Pointwise && !(isPointwise(launches_[a]) && isPointwise(launches_[b])))
       return std::nullopt;
@@ -95,37 +94,6 @@ private:
     if (reduce)
       return !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap() && !findScan(reduce) && !findGeneralContraction(reduce);
     return isa<ComputeOp, CascadeOp>(op);
-  }
-
-  struct Touched {
-    std::set<int64_t> read, written; ///< sources (Memories.h)
-  };
-  Touched touchedBy(const LaunchPlan &l) {
-    Touched t;
-    for (int64_t o : l.ops) {
-      ops_[o]->walk([&](Operation *inner) {
-        for (Value v : inner->getOperands())
-          if (isa<RankedTensorType>(v.getType()))
-            t.read.insert(places_.source.lookup(v));
-      });
-      for (Value v : ops_[o]->getResults())
-        t.written.insert(places_.source.lookup(v));
-    }
-    return t;
-  }
-  static bool conflict(const Touched &x, const Touched &y) {
-    auto meets = [](const std::set<int64_t> &a, const std::set<int64_t> &b) {
-      return llvm::any_of(a, [&](int64_t s) { return b.count(s); });
-    };
-    return meets(x.written, y.read) || meets(x.written, y.written) || meets(x.read, y.written);
-  }
-  /// Whether launch a can stand behind those between it and b, or b before them.
-  bool canPass(size_t a, size_t b, bool down) {
-    Touched own = touchedBy(launches_[down ? a : b]);
-    for (size_t n = a + 1; n < b; ++n)
-      if (conflict(own, touchedBy(launches_[n])))
-        return false;
-    return true;
   }
 
   //===- Launches over the same points -===//
@@ -183,9 +151,9 @@ private:
     for (const Access &access : reads_.accessesOf(b)) // rows that a block has
       if (Operation *maker = access.tensor.getDefiningOp(); maker && getNumParallel(maker) > merged.launch.grid.size())
         saved += llvm::any_of(a.ops, [&](int64_t o) { return ops_[o] == maker; }) ? reads_.bytesOf(b, access) : 0;
-    if (!isOrdered(merged.launch) || !isWorthIt(a, b, merged.launch, saved))
+    if (!order_.isOrdered(merged.launch) || !isWorthIt(a, b, merged.launch, saved))
       return std::nullopt;
-    merged.saves = mustMeet(a, b) ? std::numeric_limits<double>::infinity() : launchTime() + saved / rate();
+    merged.saves = order_.mustMeet(a, b) ? std::numeric_limits<double>::infinity() : launchTime() + saved / rate();
     return merged;
   }
 
@@ -230,92 +198,6 @@ private:
       l.ops.insert(l.ops.begin() + at, o);
       l.dims.insert(l.dims.begin() + at, llvm::map_to_vector(of.dims[n], [&](int64_t d) { return indices[d]; }));
     }
-  }
-
-  bool isParallel(Operation *op, ArrayRef<int64_t> dims, int64_t index) {
-    return llvm::is_contained(dims.take_front(getNumParallel(op)), index);
-  }
-
-  /// Whether statements of one launch may stand in one: what one makes for another a block has at once, and memory that one reads and
-  /// another writes is read first.
-  bool isOrdered(const LaunchPlan &l) {
-    if (l.grid.empty())
-      return false;
-    for (size_t n = 0; n < l.ops.size(); ++n) {
-      Operation *op = ops_[l.ops[n]];
-      if (!llvm::all_of(l.grid, [&](int64_t g) { return isParallel(op, l.dims[n], g); }))
-        return false;
-      // A block walks what is not on the grid: there a pointwise statement stores each point, and a reduction goes over it.
-      if (!isa<ComputeOp>(op) && getNumParallel(op) != l.grid.size())
-        return false;
-      if (!isOrdered(l, n, op))
-        return false;
-    }
-    return true;
-  }
-
-  bool isOrdered(const LaunchPlan &l, size_t n, Operation *op) {
-    bool ordered = true;
-    op->walk([&](ReadOp read) {
-      for (size_t m = 0; m < l.ops.size() && ordered; ++m)
-        ordered = isOrdered(l, n, m, read);
-    });
-    for (size_t m = n + 1; m < l.ops.size() && ordered; ++m) // both write: apart
-      for (Value x : op->getResults())
-        for (Value y : ops_[l.ops[m]]->getResults())
-          ordered &= places_.source.lookup(x) != places_.source.lookup(y) || writeApart(kernel_, facts_, op, ops_[l.ops[m]]);
-    return ordered;
-  }
-
-  /// Whether `read` of statement n has what it should beside statement m.
-  bool isOrdered(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
-    Operation *reader = ops_[l.ops[n]], *writer = ops_[l.ops[m]];
-    for (Value result : writer->getResults()) {
-      if (result == read.getTensor()) // from registers: a block has all points of its tile that are on the grid
-        return l.dims[m].size() >= l.grid.size() && (getResultDims(result).size() == l.grid.size() || hasRowAtPoint(l, n, m, read));
-      if (places_.source.lookup(result) != places_.source.lookup(read.getTensor()))
-        continue;
-      size_t before = 0, after = 0;
-      if (!memories_.find(read.getTensor(), before) || !memories_.find(result, after) || after < before)
-        return false;
-      if (n == m || readsApart(read, reader, writer) || isReadBeforeWritten(l.grid, l.dims[n], l.dims[m], read, reader, writer) ||
-          isReadAtPointWritten(kernel_, facts_, l.grid, l.dims[n], l.dims[m], read, reader, writer))
-        continue;
-      return false;
-    }
-    return true;
-  }
-
-  /// Whether what statement m makes of a whole row, which a block holds, is read by statement n at the points that its threads have.
-  bool hasRowAtPoint(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
-    Operation *reader = ops_[l.ops[n]];
-    auto maker = dyn_cast<ComputeOp>(ops_[l.ops[m]]);
-    // (What lies in no memory of others is here only where te-simplify has left it to be computed once.)
-    if (!maker || !isDefinition(maker) || l.indices.size() != l.grid.size() + 1 || l.dims[m].size() != l.indices.size() ||
-        l.dims[n].size() != l.indices.size() || read.getBounds() != BoundsMode::InBounds ||
-        (!isa<ComputeOp>(reader) && !isa<ReduceOp>(reader)))
-      return false;
-    auto isOnGrid = [&](int64_t index) { return llvm::is_contained(l.grid, index); };
-    int64_t row = *llvm::find_if_not(l.dims[m], isOnGrid);
-    int64_t most = knownMax(l.extents.getResult(row), facts_);
-    if (row != l.dims[m].back() || most < 0 || most > target_.costs->rows.largestHeld)
-      return false;
-    return llvm::all_of(llvm::enumerate(read.getMapOrIdentity().getResults()), [&](auto result) {
-      auto d = dyn_cast<AffineDimExpr>(result.value());
-      std::optional<unsigned> at = d ? findIndex(reader, read.getOperands_()[d.getPosition()]) : std::nullopt;
-      return at && l.dims[n][*at] == l.dims[m][result.index()];
-    });
-  }
-
-  /// Whether the later of two launches reads what the earlier one overwrites: as one they do so in time.
-  bool mustMeet(const LaunchPlan &a, const LaunchPlan &b) {
-    bool found = false;
-    for (int64_t o : b.ops)
-      ops_[o]->walk([&](ReadOp read) {
-        Operation *writer = memories_.findOverwriter(read, ops_[o]);
-        found |= writer && writer != ops_[o] && llvm::any_of(a.ops, [&](int64_t w) { return ops_[w] == writer; });
-      });
-    return found;
   }
 
   bool readsBehindParts(const LaunchPlan &a, const LaunchPlan &b) {
@@ -374,7 +256,7 @@ private:
 
   /// The statements of `a` in each block of `b`, where they merge few values.
   std::optional<Merged> mergeFew(const LaunchPlan &a, const LaunchPlan &b) {
-    if (!isPointwiseBehindFew(b) || b.grid.empty() || !llvm::all_of(a.ops, [&](int64_t o) { return canBeMadeAgain(ops_[o]); }))
+    if (!isPointwiseBehindFew(b) || b.grid.empty() || !llvm::all_of(a.ops, [&](int64_t o) { return order_.canBeMadeAgain(ops_[o]); }))
       return std::nullopt;
     IndexMap map(b.indices.size(), -1);
     if (!reads_.unifyResults(a, b, map))
@@ -405,20 +287,11 @@ private:
     appendStatements(l, b, fromB);
     l.tiles.assign(l.indices.size(), 1);
     double saves = launchTime() - timeOfMakingAgain(a, b, map);
-    if (saves <= 0 || !readsOnlyEarlier(a, l))
+    if (saves <= 0 || !order_.readsOnlyEarlier(a, l))
       return std::nullopt;
     return Merged{std::move(l), saves};
   }
 
-  /// A reduction of values that are in memory, or what is computed of such; written by the first block alone.
-  bool canBeMadeAgain(Operation *op) {
-    if (auto compute = dyn_cast<ComputeOp>(op); compute && (compute.getInit() || compute.getOutMap() || compute.getCondition()))
-      return false;
-    return llvm::all_of(op->getResults(), [&](Value v) {
-      size_t version = 0;
-      return !memories_.find(v, version);
-    });
-  }
   bool readsResults(const LaunchPlan &a, const LaunchPlan &b) {
     auto isMade = [&](Value v) { return llvm::any_of(a.ops, [&](int64_t o) { return v.getDefiningOp() == ops_[o]; }); };
     return llvm::any_of(b.ops, [&](int64_t o) {
@@ -427,18 +300,6 @@ private:
           .wasInterrupted();
     });
   }
-  /// Nothing that the statements of `a` read is written by the launch: some block may have done so before another one reads.
-  bool readsOnlyEarlier(const LaunchPlan &a, const LaunchPlan &merged) {
-    Touched all = touchedBy(merged);
-    bool apart = true;
-    for (int64_t o : a.ops)
-      ops_[o]->walk([&](ReadOp read) {
-        bool own = llvm::any_of(a.ops, [&](int64_t p) { return read.getTensor().getDefiningOp() == ops_[p]; });
-        apart &= own || !all.written.count(places_.source.lookup(read.getTensor()));
-      });
-    return apart;
-  }
-
   /// What all blocks of a pointwise launch take longer for reading what the statements of `a` read, in microseconds. They find it in the
   /// second-level cache. `map`: of b's indices to those of a.
   double timeOfMakingAgain(const LaunchPlan &a, const LaunchPlan &b, ArrayRef<int64_t> map) {
@@ -482,8 +343,7 @@ private:
   const MergingCosts &costs_ = target_.costs->merging;
   SizeFacts facts_;
   SmallVector<Operation *> ops_;
-  Places places_;
-  Memories memories_;
+  MergeOrder order_;
   std::vector<LaunchPlan> &launches_;
   SharedReads reads_;
 };

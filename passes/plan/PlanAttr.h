@@ -27,8 +27,8 @@ struct LaunchPlan : tile::ScheduleRecord {
   llvm::SmallVector<int64_t> tiles;
   /// Indices mapped to the grid, slowest first.
   llvm::SmallVector<int64_t> grid;
-  /// Indices off the grid whose tiles all statements that have them walk together, in one loop: some make points of them, later ones
-  /// reduce over them.
+  /// Indices that are not on the grid, and for which the block has one loop over tiles. All statements with such an index stand in that
+  /// loop: the earlier ones make a tile of points, the later ones reduce over it.
   llvm::SmallVector<int64_t> loops;
   /// How many rounds NVRTC unrolls the loop over an index's tiles by, from a schedule: kUnrollAll, or 0: its choice (cu-unroll). Empty:
   /// of all.

@@ -100,7 +100,8 @@ std::optional<HeldRow> findHeldRow(int64_t rows, int64_t length, const Target &t
   bool two = length <= costs.heldByTwo * target.cluster;
   int64_t tile = two ? costs.heldByTwo : costs.largestHeld;
   int64_t cluster = int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(length, tile))));
-  // Few of them are cut over the whole device, and read twice, where they are long enough for that (te-split-reduce).
+  // Where rows are fewer than the device has room for, and long, te-split-reduce cuts each into parts for all multiprocessors. It is read
+  // twice then, and no block holds it.
   if (rows >= 0 && Count(rows) * cluster < Count(target.smCount) && isWorthSharing(rows, length, /*across=*/false, target.costs->sharing))
     return std::nullopt;
   return HeldRow{cluster, tile, two ? tile / costs.heldPerThread : costs.heldThreads};

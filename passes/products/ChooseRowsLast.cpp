@@ -90,21 +90,16 @@ private:
     Location loc = reduce_.getLoc();
     auto op = ComputeOp::create(b_, loc, reduce_.getResult().getType(), indicesOf(reduce_, order), extentsOf(reduce_, order),
                                 IntegerSetAttr(), Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
-    Block &block = op.getBody().emplaceBlock();
-    OpBuilder b(b_.getContext());
-    b.setInsertionPointToStart(&block);
-    IRMapping mapping;
-    for (unsigned d : order)
-      mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b.getIndexType(), loc));
-    Value subscript = read_.getOperands_()[place_];
-    cloneTerms(b, reduce_, subscript, mapping);
-    SmallVector<Value> at{mapping.lookupOrDefault(subscript)};
-    for (unsigned d : kept)
-      at.push_back(mapping.lookup(reduce_.getBlock().getArgument(d)));
-    Type element = reduce_.getResult().getType().getElementType();
-    Value zero = read_.getBounds() == BoundsMode::Pad ? arith::ConstantOp::create(b, loc, b.getZeroAttr(element)).getResult() : Value();
-    Value chosen = ReadOp::create(b, loc, element, product, at, AffineMapAttr(), read_.getBoundsAttr(), zero);
-    YieldOp::create(b, loc, chosen, Value());
+    writeBody(op.getBody().emplaceBlock(), reduce_, order, [&](OpBuilder &b, IRMapping &mapping) -> Value {
+      Value subscript = read_.getOperands_()[place_];
+      cloneTerms(b, reduce_, subscript, mapping);
+      SmallVector<Value> at{mapping.lookupOrDefault(subscript)};
+      for (unsigned d : kept)
+        at.push_back(mapping.lookup(reduce_.getBlock().getArgument(d)));
+      Type element = reduce_.getResult().getType().getElementType();
+      Value zero = read_.getBounds() == BoundsMode::Pad ? arith::ConstantOp::create(b, loc, b.getZeroAttr(element)).getResult() : Value();
+      return ReadOp::create(b, loc, element, product, at, AffineMapAttr(), read_.getBoundsAttr(), zero);
+    });
     reduce_.getResult().replaceAllUsesWith(op.getResult());
     reduce_.erase();
   }
@@ -127,21 +122,18 @@ private:
                                 AffineMapAttr(), AffineMapAttr(), StringAttr());
     sum.setAnyOrder(reduce_.getAnyOrder());
     Block &block = sum.getBody().emplaceBlock();
-    OpBuilder b(b_.getContext());
-    b.setInsertionPointToStart(&block);
-    IRMapping mapping;
-    Value row = block.addArgument(b.getIndexType(), loc);
-    for (unsigned d : order)
-      mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b.getIndexType(), loc));
-    SmallVector<Value> operands;
-    for (auto [place, operand] : llvm::enumerate(read_.getOperands_()))
-      operands.push_back(place == place_ ? row : mapping.lookup(operand));
-    Value element = ReadOp::create(b, read_.getLoc(), read_.getResult().getType(), read_.getTensor(), operands, read_.getMapAttr(),
-                                   BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
-    mapping.map(read_.getResult(), element);
-    Value term = reduce_.getYield().getValues()[0];
-    cloneTerms(b, reduce_, term, mapping);
-    YieldOp::create(b, loc, mapping.lookupOrDefault(term), Value());
+    Value row = block.addArgument(b_.getIndexType(), loc);
+    writeBody(block, reduce_, order, [&](OpBuilder &b, IRMapping &mapping) {
+      SmallVector<Value> operands;
+      for (auto [place, operand] : llvm::enumerate(read_.getOperands_()))
+        operands.push_back(place == place_ ? row : mapping.lookup(operand));
+      Value element = ReadOp::create(b, read_.getLoc(), read_.getResult().getType(), read_.getTensor(), operands, read_.getMapAttr(),
+                                     BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value());
+      mapping.map(read_.getResult(), element);
+      Value term = reduce_.getYield().getValues()[0];
+      cloneTerms(b, reduce_, term, mapping);
+      return mapping.lookupOrDefault(term);
+    });
     return sum.getResult();
   }
 

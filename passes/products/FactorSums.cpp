@@ -218,7 +218,7 @@ private:
     else
       collectChildren(s, own);
     llvm::BitVector result = keptOf(set, s.domain);
-    into.sums.push_back({makeSum(own, s.domain, result, set), result});
+    into.sums.push_back({makePartialSum(own, s.domain, result, set), result});
   }
   void collectChildren(const Step &s, Operands &into) {
     collect(s.left, s.leftSummed, into);
@@ -255,14 +255,9 @@ private:
     return name;
   }
 
-  /// A body over `order`, dims of the sum, with the product of the operands.
-  void fillBody(Block &block, ArrayRef<unsigned> order, const Operands &operands, ArrayRef<Value> scales) {
+  /// The product of the operands and the scales.
+  Value multiply(OpBuilder &b, IRMapping &mapping, const Operands &operands, ArrayRef<Value> scales) {
     Location loc = reduce_.getLoc();
-    IRMapping mapping;
-    OpBuilder b(kernel_.getContext());
-    for (unsigned d : order)
-      mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b.getIndexType(), reduce_.getBlock().getArgument(d).getLoc()));
-    b.setInsertionPointToStart(&block);
     SmallVector<Value> wanted;
     for (unsigned f : operands.factors)
       wanted.push_back(factors_[f]);
@@ -278,11 +273,7 @@ private:
       values.push_back(ReadOp::create(b, loc, reduce_.getResult().getType().getElementType(), sum, point, AffineMapAttr(),
                                       BoundsModeAttr::get(b.getContext(), BoundsMode::InBounds), Value()));
     }
-    Value product = values.front();
-    for (Value v : ArrayRef(values).drop_front())
-      product = isa<FloatType>(v.getType()) ? arith::MulFOp::create(b, loc, product, v).getResult()
-                                            : arith::MulIOp::create(b, loc, product, v).getResult();
-    YieldOp::create(b, loc, product, Value());
+    return multiplyAll(b, loc, values);
   }
 
   /// The dims of a statement, those of its result first.
@@ -294,17 +285,12 @@ private:
     return order;
   }
 
-  Value makeSum(const Operands &operands, const llvm::BitVector &domain, const llvm::BitVector &result, unsigned set) {
-    SmallVector<unsigned> order = orderOf(domain, result);
-    OpBuilder b(reduce_);
+  Value makePartialSum(const Operands &operands, const llvm::BitVector &domain, const llvm::BitVector &result, unsigned set) {
+    OpBuilder at(reduce_);
     names_.push_back(nameFor(set));
-    auto type =
-        RankedTensorType::get(SmallVector<int64_t>(result.count(), ShapedType::kDynamic), reduce_.getResult().getType().getElementType());
-    auto sum =
-        ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(reduce_, order), result.count(), extentsOf(reduce_, order),
-                         IntegerSetAttr(), Value(), AffineMapAttr(), AffineMapAttr(), b.getStringAttr(names_.back()));
+    ReduceOp sum = makeSum(at, reduce_, orderOf(domain, result), result.count(), IntegerSetAttr(), at.getStringAttr(names_.back()),
+                           [&](OpBuilder &b, IRMapping &mapping) { return multiply(b, mapping, operands, {}); });
     sum.setAnyOrder(reduce_.getAnyOrder());
-    fillBody(sum.getBody().emplaceBlock(), order, operands, {});
     return sum.getResult();
   }
 
@@ -318,17 +304,18 @@ private:
     SmallVector<unsigned> order = orderOf(domain, result);
     OpBuilder b(reduce_);
     auto type = reduce_.getResult().getType();
+    auto body = [&](OpBuilder &b, IRMapping &mapping) { return multiply(b, mapping, operands, scales_); };
     Value made;
     if (domain == result) { // nothing is left to sum
       auto op = ComputeOp::create(b, reduce_.getLoc(), type, indicesOf(reduce_, order), extentsOf(reduce_, order), IntegerSetAttr(),
                                   Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
-      fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
+      writeBody(op.getBody().emplaceBlock(), reduce_, order, body);
       made = op.getResult();
     } else {
       auto op = ReduceOp::create(b, reduce_.getLoc(), type, Combiner::Sum, indicesOf(reduce_, order), parallel_, extentsOf(reduce_, order),
                                  IntegerSetAttr(), Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr());
       op.setAnyOrder(reduce_.getAnyOrder());
-      fillBody(op.getBody().emplaceBlock(), order, operands, scales_);
+      writeBody(op.getBody().emplaceBlock(), reduce_, order, body);
       made = op.getResult();
     }
     reduce_.getResult().replaceAllUsesWith(made);

@@ -269,22 +269,14 @@ private:
   }
 
   /// A body over `order`, dims of the reduction, with the product of `factors` and of what `more` reads, if it is something.
-  void fillBody(Block &block, ArrayRef<unsigned> order, ArrayRef<Value> factors, llvm::function_ref<Value(OpBuilder &, IRMapping &)> more) {
-    Location loc = reduce_.getLoc();
-    OpBuilder b(kernel_.getContext());
-    IRMapping mapping;
-    for (unsigned d : order)
-      mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b.getIndexType(), reduce_.getBlock().getArgument(d).getLoc()));
-    b.setInsertionPointToStart(&block);
-    cloneTerms(b, reduce_, factors, mapping);
-    SmallVector<Value> values = llvm::map_to_vector(factors, [&](Value v) { return mapping.lookupOrDefault(v); });
-    if (Value read = more(b, mapping))
-      values.push_back(read);
-    Value product = values.front();
-    for (Value v : ArrayRef(values).drop_front())
-      product = isa<FloatType>(v.getType()) ? arith::MulFOp::create(b, loc, product, v).getResult()
-                                            : arith::MulIOp::create(b, loc, product, v).getResult();
-    YieldOp::create(b, loc, product, Value());
+  void fillBody(Block &block, ArrayRef<unsigned> order, ArrayRef<Value> factors, BodyWriter more) {
+    writeBody(block, reduce_, order, [&](OpBuilder &b, IRMapping &mapping) {
+      cloneTerms(b, reduce_, factors, mapping);
+      SmallVector<Value> values = llvm::map_to_vector(factors, [&](Value v) { return mapping.lookupOrDefault(v); });
+      if (Value read = more(b, mapping))
+        values.push_back(read);
+      return multiplyAll(b, reduce_.getLoc(), values);
+    });
   }
 
   KernelOp kernel_;

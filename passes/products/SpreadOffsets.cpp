@@ -109,8 +109,7 @@ private:
   }
 
   /// A sum of what `body` makes at `dims`, the parallel ones first, which `kept` says.
-  Value makeSum(const llvm::BitVector &dims, const llvm::BitVector &kept, std::optional<IntegerSet> where, StringAttr name,
-                llvm::function_ref<Value(OpBuilder &, IRMapping &)> body) {
+  Value makePartialSum(const llvm::BitVector &dims, const llvm::BitVector &kept, std::optional<IntegerSet> where, BodyWriter body) {
     SmallVector<unsigned> order;
     for (bool isKept : {true, false})
       for (unsigned d : dims.set_bits())
@@ -118,8 +117,6 @@ private:
           order.push_back(d);
     llvm::BitVector result = dims;
     result &= kept;
-    Type element = reduce_.getResult().getType().getElementType();
-    auto type = RankedTensorType::get(SmallVector<int64_t>(result.count(), ShapedType::kDynamic), element);
     IntegerSetAttr condition;
     if (where) {
       SmallVector<AffineExpr> at(dims_, b_.getAffineConstantExpr(0));
@@ -127,20 +124,7 @@ private:
         at[d] = b_.getAffineDimExpr(place);
       condition = IntegerSetAttr::get(where->replaceDimsAndSymbols(at, {}, order.size(), where->getNumSymbols()));
     }
-    auto sum = ReduceOp::create(b_, reduce_.getLoc(), type, Combiner::Sum, indicesOf(reduce_, order), result.count(),
-                                extentsOf(reduce_, order), condition, Value(), AffineMapAttr(), AffineMapAttr(), name);
-    fill(sum.getBody().emplaceBlock(), order, body);
-    return sum.getResult();
-  }
-
-  void fill(Block &block, ArrayRef<unsigned> order, llvm::function_ref<Value(OpBuilder &, IRMapping &)> body) {
-    IRMapping mapping;
-    for (unsigned d : order)
-      mapping.map(reduce_.getBlock().getArgument(d), block.addArgument(b_.getIndexType(), reduce_.getLoc()));
-    OpBuilder b(b_.getContext());
-    b.setInsertionPointToStart(&block);
-    Value made = body(b, mapping);
-    YieldOp::create(b, reduce_.getLoc(), made, Value());
+    return makeSum(b_, reduce_, order, result.count(), condition, StringAttr(), body).getResult();
   }
 
   Value clone(OpBuilder &b, Value v, IRMapping &mapping) {
@@ -195,7 +179,7 @@ private:
   Value makeProduct() {
     llvm::BitVector all(dims_, true), kept(dims_);
     kept.set(0, parallel_);
-    return makeSum(all, kept, std::nullopt, StringAttr(), [&](OpBuilder &b, IRMapping &mapping) {
+    return makePartialSum(all, kept, std::nullopt, [&](OpBuilder &b, IRMapping &mapping) {
       Value left = cloneVarying(b, factors_[0], mapping), right = cloneVarying(b, factors_[1], mapping);
       return arith::MulIOp::create(b, reduce_.getLoc(), left, right).getResult();
     });
@@ -222,16 +206,16 @@ private:
     for (unsigned d = parallel_; d < dims_; ++d)
       if (!bounded[d])
         kept.reset(d);
-    Value first = other ? makeSum(own, kept, std::nullopt, StringAttr(),
-                                  [&](OpBuilder &b, IRMapping &mapping) { return cloneVarying(b, *other, mapping); })
-                        : Value();
+    Value first =
+        other ? makePartialSum(own, kept, std::nullopt, [&](OpBuilder &b, IRMapping &mapping) { return cloneVarying(b, *other, mapping); })
+              : Value();
     if (!where)
       return {first, kept, times};
     llvm::BitVector all = kept, result(dims_);
     all |= bounded;
     result = all;
     result.reset(parallel_, dims_);
-    Value second = makeSum(all, result, where, StringAttr(), [&](OpBuilder &b, IRMapping &mapping) -> Value {
+    Value second = makePartialSum(all, result, where, [&](OpBuilder &b, IRMapping &mapping) -> Value {
       if (first)
         return readAt(b, first, kept, mapping);
       return arith::ConstantOp::create(b, reduce_.getLoc(), b.getIntegerAttr(reduce_.getResult().getType().getElementType(), 1));
@@ -288,7 +272,7 @@ private:
     SmallVector<unsigned> order = llvm::to_vector(llvm::seq(parallel_));
     auto op = ComputeOp::create(b_, reduce_.getLoc(), reduce_.getResult().getType(), indicesOf(reduce_, order), extentsOf(reduce_, order),
                                 IntegerSetAttr(), Value(), AffineMapAttr(), reduce_.getShapeAttr(), reduce_.getNameAttr(), false);
-    fill(op.getBody().emplaceBlock(), order, [&](OpBuilder &b, IRMapping &mapping) {
+    writeBody(op.getBody().emplaceBlock(), reduce_, order, [&](OpBuilder &b, IRMapping &mapping) {
       llvm::BitVector kept(dims_);
       kept.set(0, parallel_);
       Value all = readAt(b, product, kept, mapping);

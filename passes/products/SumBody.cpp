@@ -33,4 +33,31 @@ void cloneTerms(OpBuilder &b, ReduceOp reduce, ArrayRef<Value> values, IRMapping
   }
 }
 
+Value multiplyAll(OpBuilder &b, Location loc, ArrayRef<Value> values) {
+  Value product = values.front();
+  for (Value v : values.drop_front())
+    product = isa<FloatType>(v.getType()) ? arith::MulFOp::create(b, loc, product, v).getResult()
+                                          : arith::MulIOp::create(b, loc, product, v).getResult();
+  return product;
+}
+
+void writeBody(Block &block, ReduceOp reduce, ArrayRef<unsigned> dims, BodyWriter body) {
+  OpBuilder b(reduce.getContext());
+  b.setInsertionPointToStart(&block);
+  IRMapping mapping;
+  for (unsigned d : dims)
+    mapping.map(reduce.getBlock().getArgument(d), block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc()));
+  Value made = body(b, mapping);
+  YieldOp::create(b, reduce.getLoc(), made, Value());
+}
+
+ReduceOp makeSum(OpBuilder &b, ReduceOp reduce, ArrayRef<unsigned> dims, size_t parallel, IntegerSetAttr where, StringAttr name,
+                 BodyWriter body) {
+  auto type = RankedTensorType::get(SmallVector<int64_t>(parallel, ShapedType::kDynamic), reduce.getResult().getType().getElementType());
+  auto sum = ReduceOp::create(b, reduce.getLoc(), type, Combiner::Sum, indicesOf(reduce, dims), parallel, extentsOf(reduce, dims), where,
+                              Value(), AffineMapAttr(), AffineMapAttr(), name);
+  writeBody(sum.getBody().emplaceBlock(), reduce, dims, body);
+  return sum;
+}
+
 } // namespace kernelc::te

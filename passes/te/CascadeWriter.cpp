@@ -60,7 +60,7 @@ private:
   SmallVector<unsigned> ownDimsOf(const Component &c) {
     llvm::BitVector own = findSupport(c.term ? c.term : chain_.terms[c.member], chain_.dims);
     own.resize(chain_.parallel);
-    if (c.motion != Motion::Stays || !c.term) // (which points count may depend on all of them)
+    if (c.motion != Motion::Stays || !c.term) // (which points it sums may depend on every dim of the member)
       for (unsigned d : chain_.own[c.member])
         own.set(d);
     return llvm::to_vector_of<unsigned>(own.set_bits());

@@ -219,7 +219,7 @@ private:
     Slot second = slots_.lookup(s.second);
     Value end = loop.getUpperBound();
     Value next = before ? arith::AddIOp::create(b_, named("next", loc), before, end).getResult() : end;
-    Value holdsOne = arith::CmpIOp::create(b_, named("has_last", loc), arith::CmpIPredicate::sgt, end, constant(0, loc));
+    Value holdsOne = arith::CmpIOp::create(b_, cu::unnamed(loc), arith::CmpIPredicate::sgt, end, constant(0, loc));
     releaseIf(holdsOne, arith::SubIOp::create(b_, named("last", loc), next, constant(1, loc)), second.channel(), loc);
   }
 

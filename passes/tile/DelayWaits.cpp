@@ -124,7 +124,7 @@ void delayWaits(FuncOp func) {
     for (LoadOp load : later)
       if (first->isBeforeInBlock(load))
         load->moveBefore(first);
-    for (auto [wait, dot] : waits) { // those issued behind it may be in flight yet
+    for (auto [wait, dot] : waits) { // products that were issued after this one need not have ended
       int64_t pending = 0;
       for (Operation *op = dot->getNextNode(); op != wait; op = op->getNextNode())
         pending += isa<DotOp>(op);

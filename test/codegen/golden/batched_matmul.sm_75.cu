@@ -67,43 +67,43 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const auto fill = [&](const bool exists, const int k0, const int slot_start) {
     if (exists) {
       const int k_thread = k0 + lane % 4 * 8;
-      const int i_thread = lane / 4;
-      const int i_thread_1 = i_thread + warp * 8;
+      const int i_lane = lane / 4;
+      const int i_thread = i_lane + warp * 8;
       const bool k_inside = k_thread < K;
-      const int a_row = (n_tile * M + (i0 + i_thread_1)) * K + k_thread;
-      const int offset = slot_start + (i_thread_1 * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
+      const int a_at = (n_tile * M + (i0 + i_thread)) * K + k_thread;
+      const int a_offset = slot_start + (i_thread * 32 + ((lane % 4) ^ (i_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        const int offset_1 = a_row + i_by32 * 32 * K;
+        const int offset = a_at + i_by32 * 32 * K;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
-        if (i0 + (i_thread_1 + i_by32 * 32) < M && k_inside) {
-          *(uint4 *)r = *(const uint4 *)&a[offset_1];
+        if (i0 + (i_thread + i_by32 * 32) < M && k_inside) {
+          *(uint4 *)r = *(const uint4 *)&a[offset];
         }
-        *(uint4 *)&a_slots[offset + i_by32 * 1024] = *(const uint4 *)r;
+        *(uint4 *)&a_slots[a_offset + i_by32 * 1024] = *(const uint4 *)r;
       }
       const int j_thread = lane % 16 * 8;
       const int k_thread_1 = lane / 16 + warp * 2;
       const int j = j0 + j_thread;
       const bool j_inside = j < N;
-      const int b_row = (n_tile * K + (k0 + k_thread_1)) * N + j;
-      const int offset_1 =
+      const int b_at = (n_tile * K + (k0 + k_thread_1)) * N + j;
+      const int b_offset =
           slot_start + (j_thread / 64 * 2048 + k_thread_1 * 64 + ((lane % 16 % 8) ^ (k_thread_1 % 8)) * 8);
       #pragma unroll
       for (int k_by8 = 0; k_by8 < 4; ++k_by8) {
-        const int offset_2 = b_row + k_by8 * 8 * N;
+        const int offset = b_at + k_by8 * 8 * N;
         alignas(16) f16 r[8];
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
           r[e] = 0;
         }
         if (j_inside && k0 + (k_thread_1 + k_by8 * 8) < K) {
-          *(uint4 *)r = *(const uint4 *)&b[offset_2];
+          *(uint4 *)r = *(const uint4 *)&b[offset];
         }
-        *(uint4 *)&b_slots[offset_1 + k_by8 * 512] = *(const uint4 *)r;
+        *(uint4 *)&b_slots[b_offset + k_by8 * 512] = *(const uint4 *)r;
       }
     }
   };
@@ -119,28 +119,29 @@ extern "C" __global__ void __launch_bounds__(128) kc_batched_matmul(const f16 *_
   const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
   const int lane_column = lane / 16 * 8;
-  const int swizzle = lane_row / 2 % 4;
-  const int chunk = warp / 2 * 8;
-  const int swizzle_1 = lane_row % 8;
+  const int a_swizzle = lane_row / 2 % 4;
+  const int b_chunk = warp / 2 * 8;
+  const int b_swizzle = lane_row % 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     __syncthreads();
     const int slot_start = k_tile % stages * slot_size;
     alignas(16) unsigned a_frag[32];
     alignas(16) unsigned b_frag[32];
     // Loads what the next products multiply.
-    const auto load_fragments = [&](const int chunk_1, const int a_set, const int next_k) {
-      const int offset = ((chunk_1 + lane / 16) ^ swizzle) * 8;
+    const auto load_fragments = [&](const int a_chunk, const int a_set, const int next_k) {
+      const int a_offset = ((a_chunk + lane / 16) ^ a_swizzle) * 8;
       #pragma unroll
       for (int mi = 0; mi < 4; ++mi) {
-        kc_ldmatrix_x4(&a_frag[a_set + mi * 4], &a_slots[slot_start + ((warp_row + mi * 16 + lane_row) * 32 + offset)]);
+        kc_ldmatrix_x4(&a_frag[a_set + mi * 4],
+                       &a_slots[slot_start + ((warp_row + mi * 16 + lane_row) * 32 + a_offset)]);
       }
-      const int row_start = (next_k + lane_row) * 64;
+      const int b_row_start = (next_k + lane_row) * 64;
       #pragma unroll
       for (int np = 0; np < 4; ++np) {
         kc_ldmatrix_x4_trans(&b_frag[a_set + np * 4],
                              &b_slots[slot_start +
-                                      ((warp_column + np * 16 + lane_column) / 64 * 2048 + row_start +
-                                       (((chunk + np * 2 + lane / 16) % 8) ^ swizzle_1) * 8)]);
+                                      ((warp_column + np * 16 + lane_column) / 64 * 2048 + b_row_start +
+                                       (((b_chunk + np * 2 + lane / 16) % 8) ^ b_swizzle) * 8)]);
       }
     };
     load_fragments(0, 0, 0);

@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int w0 = (group_row + in_group % group_rows) * 128;
   const int o0 = in_group / group_rows * 128;
   const int C_tiles = (C + 31) / 32;
-  const int c_tiles = R * S * C_tiles;
+  const int r_s_c_tiles = R * S * C_tiles;
   // 4 slots of 128 by 32 elements.
   f16 *const x_slots = (f16 *)kc_shared();
   // 4 slots of 128 by 32 elements.
@@ -72,36 +72,36 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   const int lane = tid % 32;
   const int warp = tid / 32;
   // Brings a tile into its slot.
-  const auto fill = [&](const int c_tile) {
-    if (c_tile < c_tiles) {
-      const int c0 = c_tile % C_tiles * 32;
-      const int quotient = c_tile / C_tiles;
-      const int s0 = quotient % S;
-      const int r0 = quotient / S;
-      const int slot_start = c_tile % stages * slot_size;
-      const int w_thread = lane / 4;
-      const int w_thread_1 = w_thread + warp * 8;
+  const auto fill = [&](const int r_s_c_tile) {
+    if (r_s_c_tile < r_s_c_tiles) {
+      const int c0 = r_s_c_tile % C_tiles * 32;
+      const int r_s_c_tile_div_C_tiles = r_s_c_tile / C_tiles;
+      const int s0 = r_s_c_tile_div_C_tiles % S;
+      const int r0 = r_s_c_tile_div_C_tiles / S;
+      const int slot_start = r_s_c_tile % stages * slot_size;
+      const int w_lane = lane / 4;
+      const int w_thread = w_lane + warp * 8;
       const int c = c0 + lane % 4 * 8;
       const int h_r = h_tile + r0 - R / 2;
       const bool inside = c < C && h_r >= 0 && h_r < H;
-      const int x_row = ((n_tile * H + h_r) * W + (w0 + w_thread_1 + s0 - S / 2)) * C + c;
-      const int x_in_slot = slot_start + (w_thread_1 * 32 + ((lane % 4) ^ (w_thread / 2 % 4)) * 8);
+      const int x_at = ((n_tile * H + h_r) * W + (w0 + w_thread + s0 - S / 2)) * C + c;
+      const int x_in_slot = slot_start + (w_thread * 32 + ((lane % 4) ^ (w_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int w_by32 = 0; w_by32 < 4; ++w_by32) {
-        const int w_s = w0 + (w_thread_1 + w_by32 * 32) + s0 - S / 2;
-        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_row + w_by32 * 32 * C],
+        const int w_s = w0 + (w_thread + w_by32 * 32) + s0 - S / 2;
+        kc_cp_async_zfill_16(&x_slots[x_in_slot] + w_by32 * 1024, &x[x_at + w_by32 * 32 * C],
                              inside && w_s >= 0 && w_s < W ? 16 : 0);
       }
       const int o_thread = lane % 16 * 8;
       const int c_thread = lane / 16 + warp * 2;
       const int o = o0 + o_thread;
       const bool o_inside = o < O;
-      const int f_row = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
+      const int f_at = ((r0 * S + s0) * C + (c0 + c_thread)) * O + o;
       const int f_in_slot =
           slot_start + (o_thread / 64 * 2048 + c_thread * 64 + ((lane % 16 % 8) ^ (c_thread % 8)) * 8);
       #pragma unroll
       for (int c_by8 = 0; c_by8 < 4; ++c_by8) {
-        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_row + c_by8 * 8 * O],
+        kc_cp_async_zfill_16(&f_slots[f_in_slot] + c_by8 * 512, &f[f_at + c_by8 * 8 * O],
                              o_inside && c0 + (c_thread + c_by8 * 8) < C ? 16 : 0);
       }
     }
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   }
   kc_cp_async_wait<2>();
   __syncthreads();
-  // Main loop: products of tiles along c.
+  // Main loop: products of tiles along r, s, c.
   alignas(16) float acc[128];
   #pragma unroll
   for (int reg = 0; reg < 128; ++reg) {
@@ -127,33 +127,33 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
   alignas(16) unsigned a_frag[32];
   alignas(16) unsigned b_frag[32];
   // Loads what the next products multiply.
-  const auto load_fragments = [&](const int x_start, const int first_reg, const int row_start) {
+  const auto load_fragments = [&](const int x_start, const int first_reg, const int f_row_start) {
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       kc_ldmatrix_x4(&a_frag[first_reg + mi * 4], &x_slots[x_start + (warp_row + mi * 16 + lane_row) * 32]);
     }
-    const int chunk = warp / 2 * 8;
-    const int swizzle = lane_row % 8;
+    const int f_chunk = warp / 2 * 8;
+    const int f_swizzle = lane_row % 8;
     #pragma unroll
     for (int np = 0; np < 4; ++np) {
       kc_ldmatrix_x4_trans(&b_frag[first_reg + np * 4],
-                           &f_slots[row_start +
+                           &f_slots[f_row_start +
                                     ((warp_column + np * 16 + lane_column) / 64 * 2048 +
-                                     (((chunk + np * 2 + lane / 16) % 8) ^ swizzle) * 8)]);
+                                     (((f_chunk + np * 2 + lane / 16) % 8) ^ f_swizzle) * 8)]);
     }
   };
-  if (c_tiles > 0) {
+  if (r_s_c_tiles > 0) {
     load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, lane_row * 64);
   }
   __syncthreads();
-  const int swizzle = lane_row / 2 % 4;
-  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
-  const int row_start = (lane_row + 16) * 64;
-  for (int c_tile = 0; c_tile < c_tiles; ++c_tile) {
-    const int slot_start = c_tile % stages * slot_size;
-    load_fragments(slot_start + offset, 16, slot_start + row_start);
+  const int x_swizzle = lane_row / 2 % 4;
+  const int x_offset = ((lane / 16 + 2) ^ x_swizzle) * 8;
+  const int f_row_start = (lane_row + 16) * 64;
+  for (int r_s_c_tile = 0; r_s_c_tile < r_s_c_tiles; ++r_s_c_tile) {
+    const int slot_start = r_s_c_tile % stages * slot_size;
+    load_fragments(slot_start + x_offset, 16, slot_start + f_row_start);
     // A later tile, on its way into the slot that was read last.
-    fill(c_tile + 3);
+    fill(r_s_c_tile + 3);
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {
       #pragma unroll
@@ -163,10 +163,10 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_conv2d(const f16 *__rest
     }
     kc_cp_async_wait<2>();
     __syncthreads();
-    const int next_tile = c_tile + 1;
-    if (next_tile < c_tiles) {
-      const int slot_start_1 = next_tile % stages * slot_size;
-      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + lane_row * 64);
+    const int next_tile = r_s_c_tile + 1;
+    if (next_tile < r_s_c_tiles) {
+      const int next_slot_start = next_tile % stages * slot_size;
+      load_fragments(next_slot_start + ((lane / 16) ^ x_swizzle) * 8, 0, next_slot_start + lane_row * 64);
     }
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {

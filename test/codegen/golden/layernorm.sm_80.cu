@@ -13,7 +13,7 @@ static __device__ __forceinline__ unsigned char *kc_shared() {
 #line 4 "layernorm.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__restrict__ x,
     const float *__restrict__ gain, const float *__restrict__ bias, float *__restrict__ y, const int N) {
-  const int block = (int)blockIdx.x;
+  const int i_tile = (int)blockIdx.x;
   // Walk j in tiles, for sum_j_partial.
   alignas(16) float sum_j_partial[4];
 #line 2 "layernorm.kc"
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_layer_norm(const float *__r
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&y[block * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
+        *(uint4 *)&y[i_tile * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
       }
     }
   }

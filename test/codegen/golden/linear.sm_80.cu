@@ -72,22 +72,22 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
 #line 3 "linear.kc"
   const auto fill = [&](const int k_tile) {
     if (k_tile < k_tiles) {
-      const int i_thread = lane / 4;
-      const int i_thread_1 = i_thread + warp * 8;
+      const int i_lane = lane / 4;
+      const int i_thread = i_lane + warp * 8;
       const int k = k_tile * 32 + lane % 4 * 8;
       const bool k_inside = k < K;
-      const int x_row = (i0 + i_thread_1) * K + k;
-      const int x_in_slot = k_tile % stages * slot_size + (i_thread_1 * 32 + ((lane % 4) ^ (i_thread / 2 % 4)) * 8);
+      const int x_at = (i0 + i_thread) * K + k;
+      const int in_slot = k_tile % stages * slot_size + (i_thread * 32 + ((lane % 4) ^ (i_lane / 2 % 4)) * 8);
       #pragma unroll
       for (int i_by32 = 0; i_by32 < 4; ++i_by32) {
-        kc_cp_async_zfill_16(&x_slots[x_in_slot] + i_by32 * 1024, &x[x_row + i_by32 * 32 * K],
-                             i0 + (i_thread_1 + i_by32 * 32) < M && k_inside ? 16 : 0);
+        kc_cp_async_zfill_16(&x_slots[in_slot] + i_by32 * 1024, &x[x_at + i_by32 * 32 * K],
+                             i0 + (i_thread + i_by32 * 32) < M && k_inside ? 16 : 0);
       }
-      const int w_row = (j0 + i_thread_1) * K + k;
+      const int w_at = (j0 + i_thread) * K + k;
       #pragma unroll
       for (int j_by32 = 0; j_by32 < 4; ++j_by32) {
-        kc_cp_async_zfill_16(&w_slots[x_in_slot] + j_by32 * 1024, &w[w_row + j_by32 * 32 * K],
-                             j0 + (i_thread_1 + j_by32 * 32) < N && k_inside ? 16 : 0);
+        kc_cp_async_zfill_16(&w_slots[in_slot] + j_by32 * 1024, &w[w_at + j_by32 * 32 * K],
+                             j0 + (i_thread + j_by32 * 32) < N && k_inside ? 16 : 0);
       }
     }
     kc_cp_async_commit();
@@ -109,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
   const int warp_column = warp / 2 * 64;
   const int lane_row = lane % 16;
   const int lane_column = lane % 8 + lane / 16 * 8;
-  const int remainder = lane / 8 % 2;
+  const int b_lane_chunk = lane / 8 % 2;
   alignas(16) unsigned a_frag[32];
   alignas(16) unsigned b_frag[32];
   // Loads what the next products multiply.
@@ -124,16 +124,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     }
   };
   if (k_tiles > 0) {
-    load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, (remainder ^ (lane % 8 / 2 % 4)) * 8);
+    load_fragments(((lane / 16) ^ (lane_row / 2 % 4)) * 8, 0, (b_lane_chunk ^ (lane % 8 / 2 % 4)) * 8);
   }
   __syncthreads();
-  const int swizzle = lane_row / 2 % 4;
-  const int offset = ((lane / 16 + 2) ^ swizzle) * 8;
-  const int swizzle_1 = lane % 8 / 2 % 4;
-  const int offset_1 = ((remainder + 2) ^ swizzle_1) * 8;
+  const int x_swizzle = lane_row / 2 % 4;
+  const int x_offset = ((lane / 16 + 2) ^ x_swizzle) * 8;
+  const int w_swizzle = lane % 8 / 2 % 4;
+  const int w_offset = ((b_lane_chunk + 2) ^ w_swizzle) * 8;
   for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
     const int slot_start = k_tile % stages * slot_size;
-    load_fragments(slot_start + offset, 16, slot_start + offset_1);
+    load_fragments(slot_start + x_offset, 16, slot_start + w_offset);
     // A later tile, on its way into the slot that was read last.
     fill(k_tile + 3);
     #pragma unroll
@@ -147,8 +147,9 @@ extern "C" __global__ void __launch_bounds__(128, 2) kc_linear(const bf16 *__res
     __syncthreads();
     const int next_tile = k_tile + 1;
     if (next_tile < k_tiles) {
-      const int slot_start_1 = next_tile % stages * slot_size;
-      load_fragments(slot_start_1 + ((lane / 16) ^ swizzle) * 8, 0, slot_start_1 + (remainder ^ swizzle_1) * 8);
+      const int next_slot_start = next_tile % stages * slot_size;
+      load_fragments(next_slot_start + ((lane / 16) ^ x_swizzle) * 8, 0,
+                     next_slot_start + (b_lane_chunk ^ w_swizzle) * 8);
     }
     #pragma unroll
     for (int mi = 0; mi < 4; ++mi) {

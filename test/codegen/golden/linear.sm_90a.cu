@@ -222,15 +222,13 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
     const int k_tiles = (K + 63) / 64;
     const int lane = tid % 32;
     const int j_thread = lane % 4 * 2;
-    const bool no_rounds = k_tiles <= 0;
     const int own_start = warpgroup * 4096;
-    const bool has_last = k_tiles > 0;
     const bool group_leader = tid % 128 == 0;
     const int barrier = warpgroup + 2;
     const int warp = tid / 32;
     const int row = warp % 4 * 16 + warp / 4 * 64 + lane % 16;
-    const int row_start = row * 64;
-    const int swizzle = row % 8;
+    const int y_row_start = row * 64;
+    const int y_swizzle = row % 8;
     const int own_row = warpgroup * 64;
     int filled = 0;
     for (int tile = block; tile < tiles; tile += blocks) {
@@ -261,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       // Main loop: products of tiles along k.
       alignas(16) float a[128];
 #line 3 "linear.kc"
-      if (no_rounds) {
+      if (k_tiles <= 0) {
         #pragma unroll
         for (int reg = 0; reg < 128; ++reg) {
           a[reg] = 0.0f;
@@ -286,22 +284,18 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_wgmma_wait<1>();
         kc_wgmma_hold<128>(a);
         const int previous = number - 1;
-        if (later_round) {
+        if (later_round && group_leader) {
           const int previous_slot = previous % stages;
-          if (group_leader) {
-            kc_mbarrier_arrive(&empty[previous_slot]);
-          }
+          kc_mbarrier_arrive(&empty[previous_slot]);
         }
       }
       kc_wgmma_wait<0>();
       kc_wgmma_hold<128>(a);
       const int next = filled + k_tiles;
       const int last = next - 1;
-      if (has_last) {
+      if (k_tiles > 0 && group_leader) {
         const int last_slot = last % stages;
-        if (group_leader) {
-          kc_mbarrier_arrive(&empty[last_slot]);
-        }
+        kc_mbarrier_arrive(&empty[last_slot]);
       }
       // Epilogue: the results part by part, through a slot.
 #line 4 "linear.kc"
@@ -331,8 +325,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         kc_bar_sync(barrier, 128);
         #pragma unroll
         for (int j_by16 = 0; j_by16 < 4; ++j_by16) {
-          kc_stmatrix_x4(&y_slots[row_start + ((lane / 16 + j_by16 * 2) ^ swizzle) * 8 + part % y_stages * y_slot_size],
-                         (const unsigned *)&y_r[j_by16 * 8]);
+          kc_stmatrix_x4(&y_slots[y_row_start + ((lane / 16 + j_by16 * 2) ^ y_swizzle) * 8 +
+                                  part % y_stages * y_slot_size], (const unsigned *)&y_r[j_by16 * 8]);
         }
         // A tensor copy stores what the warpgroup has put there.
         kc_fence_proxy_async();

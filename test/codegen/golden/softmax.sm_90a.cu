@@ -23,7 +23,7 @@ static __device__ __forceinline__ float kc_infinity() { return __int_as_float(0x
 #line 2 "softmax.kc"
 extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *__restrict__ x, float *__restrict__ y,
     const int N) {
-  const int block = (int)blockIdx.x;
+  const int i_tile = (int)blockIdx.x;
   // Walk j in tiles, for max_j_partial.
   alignas(16) float max_j_partial[4];
   #pragma unroll
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[block * N + j];
+        *(uint4 *)&x_r[j_by512 * 4] = *(const uint4 *)&x[i_tile * N + j];
       } else {
         #pragma unroll
         for (int e = 0; e < 4; ++e) {
@@ -151,18 +151,18 @@ extern "C" __global__ void __launch_bounds__(128) kc_softmax_rows(const float *_
     for (int reg = 0; reg < 32; ++reg) {
       exponential[reg] = expf(x_r[reg] - max_j);
     }
-    const float inverse = 1.0f / sum_j;
+    const float inverse_sum_j = 1.0f / sum_j;
     alignas(16) float y_r[32];
     #pragma unroll
     for (int reg = 0; reg < 32; ++reg) {
-      y_r[reg] = exponential[reg] * inverse;
+      y_r[reg] = exponential[reg] * inverse_sum_j;
     }
     // Store y.
     #pragma unroll
     for (int j_by512 = 0; j_by512 < 8; ++j_by512) {
       const int j = j0 + (j_thread + j_by512 * 512);
       if (j < N) {
-        *(uint4 *)&y[block * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
+        *(uint4 *)&y[i_tile * N + j] = *(const uint4 *)&y_r[j_by512 * 4];
       }
     }
   }
