@@ -89,8 +89,8 @@ std::shared_ptr<LoadedKernel> JitKernel::Impl::loadTiered(Device &device, Varian
   const double seconds = work.ok() ? rooflineOf(*work, peaksOf(device)).seconds : 0;
   const absl::Time start = absl::Now();
   absl::StatusOr<VariantCode> fast = absl::UnavailableError("");
-  if (seconds > 0)
-    fast = compileFast(*session, (*full)->code(), name, variant.variant().target);
+  if (mayEndEarlier(seconds))
+    fast = (*full)->compileFast();
   const absl::Duration took = absl::Now() - start;
   entry.better = *std::move(full);
   if (fast.ok() && !entry.better->isReady() && endsEarlier(seconds, took))

@@ -23,8 +23,8 @@ public:
   bool isReady(absl::Duration atMost = absl::ZeroDuration());
   /// The code, once; it is in the disk cache then.
   absl::StatusOr<VariantCode> take();
-  /// The units, those that the cache had with their cubins.
-  const VariantCode &code() const { return code_; }
+  /// The same units, those with products made fast; not in the disk cache. An error where the full code is there before.
+  absl::StatusOr<VariantCode> compileFast();
 
 private:
   RunningCode(SessionState &session, std::string target, std::string programName)
@@ -39,12 +39,10 @@ private:
 /// units, norms and the like it is not.
 bool isWorthFastCode(const VariantCode &code);
 
-/// The same units, made fast; not in the disk cache.
-absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode &code, absl::string_view programName,
-                                        absl::string_view target);
-
 /// Whether fast code that took `compiled` to make ends before the full code is there, by a kernel that takes `seconds` at least
 /// (0: not known).
 bool endsEarlier(double seconds, absl::Duration compiled);
+/// Whether that can be, however long the fast compile takes.
+bool mayEndEarlier(double seconds);
 
 } // namespace kernelc
