@@ -13,16 +13,16 @@
 namespace kernelc {
 namespace {
 
-// Products as loops in C, which this way of compiling does not write out, in place of rounds in PTX.
+// Products as loops over short pieces of PTX, since ptxas takes the longer for each multiply-add of a long one.
 const std::vector<std::string> &fastOptions() {
   static const auto &options = *new std::vector<std::string>{"--Ofast-compile=mid", "-DKC_LOOPS"};
   return options;
 }
-/// What fast code of products takes at most, in times of full code; what a kernel takes, in times of the roofline; and what the
-/// full compile takes at least, in times of the fast one, which takes `kLongestFast` at most where machines have nothing else to do. docs/lab/2026-11-25-compile-time.md has the measurements, of the last
-/// docs/lab/2026-11-27-first-launch-8.md.
+/// What fast code of products takes at most, in times of full code, as loops in C and as pieces of PTX; what a kernel takes, in times of
+/// the roofline; and what the full compile takes at least, in times of the fast one, which takes `kLongestFast` at most where a machine has
+/// nothing else to do. docs/lab/2026-11-25-compile-time.md has the measurements, of the last docs/lab/2026-11-28-first-launch-13.md.
 constexpr absl::Duration kLongestFast = absl::Milliseconds(500);
-constexpr double kSlowdown = 97, kOverRoofline = 1.5, kFullOfFast = 2;
+constexpr double kSlowdown = 97, kSlowdownOfPieces = 16, kOverRoofline = 1.5, kFullOfFast = 1.4;
 
 } // namespace
 
@@ -131,10 +131,18 @@ absl::StatusOr<VariantCode> RunningCode::compileFast() {
   return result;
 }
 
-bool mayEndEarlier(double seconds) { return endsEarlier(seconds, kLongestFast); }
+double slowdownOf(const VariantCode &code) {
+  double most = 1;
+  for (size_t u = 0; u < code.units.size(); ++u)
+    if (code.cubins[u].bytes.empty() && hasProduct(code.units[u].text))
+      most = std::max(most, absl::StrContains(code.units[u].text, "kc_multiply_f32<") ? kSlowdownOfPieces : kSlowdown);
+  return most;
+}
+
+bool mayEndEarlier(double seconds, const VariantCode &code) { return endsEarlier(seconds * slowdownOf(code), kLongestFast); }
 
 bool endsEarlier(double seconds, absl::Duration compiled) {
-  return seconds > 0 && seconds * kOverRoofline * kSlowdown < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
+  return seconds > 0 && seconds * kOverRoofline < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
 }
 
 } // namespace kernelc

@@ -25,6 +25,8 @@ public:
   absl::StatusOr<VariantCode> take();
   /// The same units, those with products made fast; not in the disk cache. An error where the full code is there before.
   absl::StatusOr<VariantCode> compileFast();
+  /// The units, those that the cache had with their cubins.
+  const VariantCode &code() const { return code_; }
 
 private:
   RunningCode(SessionState &session, std::string target, std::string programName)
@@ -39,10 +41,13 @@ private:
 /// units, norms and the like it is not.
 bool isWorthFastCode(const VariantCode &code);
 
-/// Whether fast code that took `compiled` to make ends before the full code is there, by a kernel that takes `seconds` at least
+/// How much longer fast code of these units may take than full code.
+double slowdownOf(const VariantCode &code);
+
+/// Whether fast code that took `compiled` to make ends before the full code is there, where it takes `seconds` times the model's error
 /// (0: not known).
 bool endsEarlier(double seconds, absl::Duration compiled);
-/// Whether that can be, however long the fast compile takes.
-bool mayEndEarlier(double seconds);
+/// Whether that can be of a kernel that takes `seconds` by full code, however long the fast compile takes.
+bool mayEndEarlier(double seconds, const VariantCode &code);
 
 } // namespace kernelc
