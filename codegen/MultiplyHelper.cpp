@@ -46,9 +46,9 @@ std::string addsText(const Vectors &a, const Vectors &b, bool turns) {
 /// Each round's loads before its multiply-adds; with `ahead`, before those of the round before, into the other set of registers.
 std::string roundsText(int rounds, bool ahead) {
   auto fetch = [&](int k) { return "KC_FETCH(" + std::to_string(k) + ", " + std::to_string(ahead ? k % 2 : 0) + ")"; };
-  std::string text = ahead ? "\n      " + fetch(0) : "";
+  std::string text = ahead ? " \\\n      " + fetch(0) : "";
   for (int k = 0; k < rounds; ++k) {
-    text += k % 4 ? " " : "\n      ";
+    text += k % 4 ? " " : " \\\n      ";
     if (!ahead || k + 1 < rounds)
       text += fetch(ahead ? k + 1 : k) + " ";
     text += "KC_ADDS(" + std::to_string(ahead ? k % 2 : 0) + ")";
@@ -57,7 +57,7 @@ std::string roundsText(int rounds, bool ahead) {
 }
 
 /// Operands of the asm, so many a line.
-std::string operandsText(const char *before, int count, const char *behind) {
+std::string operandsText(const std::string &before, int count, const std::string &behind) {
   constexpr int kOfLine = 8;
   std::string text;
   for (int i = 0; i < count; ++i)
@@ -95,21 +95,29 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
     text += "// Back and forth over the columns: a register that was read last is read next.\n";
   text += "template <> __device__ __forceinline__ void " + name.str() +
           "(\n    float *d, const float *const *a, const float *const *b) {\n"
-          "#if defined(KC_HOST) || defined(KC_LOOPS)\n  kc_multiply_loops" +
+          "#ifdef KC_HOST\n  kc_multiply_loops" +
           "<" + numbers.str() +
           ">(d, a, b);\n#else\n"
           "#define KC_ADD(s, d, i, j) \"fma.rn.f32 %\" #d \", a\" #s \"_\" #i \", b\" #s \"_\" #j \", %\" #d \";\\n\"\n"
           "#define KC_FETCH(k, s) \\\n" +
           fetchText(a) + " \\\n" + fetchText(b) + "\n#define KC_ADDS(s) \\\n" + addsText(a, b, turns);
+  // A compile that shall be fast has a loop over short pieces: ptxas takes the longer for each multiply-add of one.
+  constexpr int kOfPiece = 4;
+  const int piece = rounds % kOfPiece ? rounds : kOfPiece;
+  text += "#ifdef KC_LOOPS\n#define KC_ROUNDS" + roundsText(piece, ahead) + "\n  for (int k = 0; k < " + std::to_string(rounds) +
+          "; k += " + std::to_string(piece) + ")\n#else\n#define KC_ROUNDS" + roundsText(rounds, ahead) +
+          "\n  constexpr int k = 0;\n#endif\n";
   for (const Vectors &v : {a, b}) {
     const std::string registers = std::string(1, v.letter), count = "_<" + std::to_string(v.count) + ">";
-    text += (v.letter == 'a' ? "  asm volatile(\"{\\n.reg .f32 " : ", ") + registers + "0" + count +
+    text += (v.letter == 'a' ? "    asm volatile(\"{\\n.reg .f32 " : ", ") + registers + "0" + count +
             (ahead ? ", " + registers + "1" + count : "");
   }
-  return text + ";\\n\"" + roundsText(rounds, ahead) + " \"}\"\n      : " + operandsText("\"+f\"(d[", sums, "])") +
-         "\n      : " + operandsText("\"r\"(kc_address(a[", a.vectors(), "]))") + ",\n        " +
-         operandsText("\"r\"(kc_address(b[", b.vectors(), "]))") +
-         "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ADDS\n#undef KC_FETCH\n#endif\n}";
+  auto addressesOf = [](const Vectors &v) {
+    const std::string letter(1, v.letter);
+    return operandsText("\"r\"(kc_address(" + letter + "[", v.vectors(), "]) + k * " + std::to_string(v.step * int(sizeof(float))) + ")");
+  };
+  return text + ";\\n\" KC_ROUNDS \"}\"\n      : " + operandsText("\"+f\"(d[", sums, "])") + "\n      : " + addressesOf(a) + ",\n        " +
+         addressesOf(b) + "\n      : \"memory\");\n#undef KC_ADD\n#undef KC_ADDS\n#undef KC_FETCH\n#undef KC_ROUNDS\n#endif\n}";
 }
 
 } // namespace kernelc::codegen

@@ -114,10 +114,17 @@ void CompileProcess::giveBack(std::unique_ptr<WorkerChild> child) const {
     idle_.push_back(std::move(child));
 }
 
-void CompileProcess::prepare() const {
+void CompileProcess::prepare(int count) const {
+  std::vector<std::unique_ptr<WorkerChild>> waiting;
   bool isNew = false;
-  if (absl::StatusOr<std::unique_ptr<WorkerChild>> child = take(&isNew); child.ok()) // else the first text says why not
-    giveBack(*std::move(child));
+  const int most = std::max(1, int(std::thread::hardware_concurrency()) / 2);
+  for (int i = 0; i < std::min(count, most); ++i)
+    if (absl::StatusOr<std::unique_ptr<WorkerChild>> child = take(&isNew); child.ok()) // else the first text says why not
+      waiting.push_back(*std::move(child));
+  while (!waiting.empty()) { // those that were there lie on top
+    giveBack(std::move(waiting.back()));
+    waiting.pop_back();
+  }
 }
 
 std::vector<int> CompileProcess::idleWorkers() const {
@@ -228,6 +235,10 @@ bool RunningCompile::isReady(absl::Duration atMost) {
   if (answer_ && done.ok() && *done && ended < 0)
     process_.giveBack(std::move(child_));
   return answer_.has_value();
+}
+
+absl::StatusOr<Cubin> RunningCompile::answer() const {
+  return answer_ ? *answer_ : absl::StatusOr<Cubin>(absl::FailedPreconditionError(absl::StrCat(what_, " has not ended")));
 }
 
 absl::StatusOr<Cubin> RunningCompile::take() {

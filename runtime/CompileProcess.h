@@ -32,6 +32,8 @@ public:
   bool isReady(absl::Duration atMost = absl::ZeroDuration());
   /// The answer, once: the codes are those of CompileProcess::compileToCubin.
   absl::StatusOr<Cubin> take();
+  /// A copy of it.
+  absl::StatusOr<Cubin> answer() const;
 
 private:
   friend class CompileProcess;
@@ -70,8 +72,8 @@ public:
   /// Begins to compile in a worker.
   absl::StatusOr<std::unique_ptr<RunningCompile>> start(absl::string_view text, absl::string_view programName, absl::string_view arch,
                                                         absl::Span<const std::string> extra = {}) const;
-  /// Has a worker waiting, which opens NVRTC while the caller still does other things.
-  void prepare() const;
+  /// Has `count` workers waiting (at most one for two processors), which open NVRTC while the caller still does other things.
+  void prepare(int count = 1) const;
   /// Workers that wait for work.
   std::vector<int> idleWorkers() const;
 

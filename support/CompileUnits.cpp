@@ -2,6 +2,7 @@
 #include "support/CompileUnits.h"
 
 #include <algorithm>
+#include <bitset>
 #include <set>
 
 #include "absl/container/flat_hash_set.h"
@@ -116,6 +117,25 @@ void nameItem(string_view definition, Item *item) {
     item->arguments = definition.substr(angle, definition.find('>', angle) + 1 - angle);
 }
 
+/// Names of items, of which most words of a text are none: asked for without a hash of all letters.
+class Names {
+public:
+  void insert(string_view name) {
+    names_.insert(name);
+    mayBe_[slotOf(name)] = true;
+  }
+  bool contains(string_view word) const { return mayBe_[slotOf(word)] && names_.contains(word); }
+
+private:
+  static size_t slotOf(string_view word) {
+    auto at = [&](size_t i) { return size_t(static_cast<unsigned char>(word[i])); };
+    return word.empty() ? 0 : (at(0) * 7 + at(word.size() - 1) * 61 + at(word.size() / 2) * 449 + word.size() * 3) % kSlots;
+  }
+  static constexpr size_t kSlots = 4096;
+  absl::flat_hash_set<string_view> names_;
+  std::bitset<kSlots> mayBe_;
+};
+
 /// An emitted text as items: those for devices, in order.
 class Outline {
 public:
@@ -181,7 +201,7 @@ private:
 
   /// What each item mentions of the others.
   void findUses() {
-    absl::flat_hash_set<string_view> names;
+    Names names;
     for (const Item &item : items_)
       names.insert(item.name);
     for (Item &item : items_) {

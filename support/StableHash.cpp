@@ -7,6 +7,10 @@
 
 #include "absl/strings/escaping.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace kernelc {
 namespace {
 
@@ -19,9 +23,37 @@ constexpr uint32_t kRound[64] = {
     0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
     0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-} // namespace
+#if defined(__x86_64__)
+/// By the processor's own instructions, which take a fifth of the time: four rounds at a time, the state as they want it.
+__attribute__((target("sha,sse4.1"))) void blocksByProcessor(uint32_t *state, const uint8_t *p, size_t count) {
+  const __m128i swapBytes = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  auto *words = reinterpret_cast<__m128i *>(state);
+  const __m128i cdab = _mm_shuffle_epi32(_mm_loadu_si128(words), 0xb1), efgh = _mm_shuffle_epi32(_mm_loadu_si128(words + 1), 0x1b);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  for (; count; --count, p += 64) {
+    const __m128i abefBefore = abef, cdghBefore = cdgh;
+    __m128i w[4];
+    for (int i = 0; i < 4; ++i)
+      w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p) + i), swapBytes);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      const __m128i terms = _mm_add_epi32(w[i % 4], _mm_loadu_si128(reinterpret_cast<const __m128i *>(kRound) + i));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, terms);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(terms, 0x0e));
+      const __m128i last = w[(i + 3) % 4];
+      const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]), _mm_alignr_epi8(last, w[(i + 2) % 4], 4));
+      w[i % 4] = _mm_sha256msg2_epu32(sum, last); // of the last four rounds nobody reads it
+    }
+    abef = _mm_add_epi32(abef, abefBefore);
+    cdgh = _mm_add_epi32(cdgh, cdghBefore);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(words, _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(words + 1, _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
 
-void Sha256::block(const uint8_t *p) {
+void blockByWords(uint32_t *state, const uint8_t *p) {
   uint32_t w[64];
   for (int i = 0; i < 16; ++i) {
     uint32_t word;
@@ -33,7 +65,7 @@ void Sha256::block(const uint8_t *p) {
     uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
   // Eight rounds at a time, in which the variables change places instead of values: the
   // cache's keys and checksums are most of what a hit costs.
   auto round = [&](uint32_t a, uint32_t b, uint32_t c, uint32_t &d, uint32_t e, uint32_t f, uint32_t g, uint32_t &h, int i)
@@ -56,7 +88,19 @@ void Sha256::block(const uint8_t *p) {
   }
   const uint32_t add[8] = {a, b, c, d, e, f, g, h};
   for (int i = 0; i < 8; ++i)
-    state_[i] += add[i];
+    state[i] += add[i];
+}
+
+} // namespace
+
+void Sha256::blocks(const uint8_t *p, size_t count) {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("sha") && __builtin_cpu_supports("sse4.1");
+  if (has)
+    return blocksByProcessor(state_.data(), p, count);
+#endif
+  for (; count; --count, p += 64)
+    blockByWords(state_.data(), p);
 }
 
 Sha256 &Sha256::update(absl::string_view bytes) {
@@ -70,10 +114,11 @@ Sha256 &Sha256::update(absl::string_view bytes) {
     p += take, left -= take;
     if (used + take < 64)
       return *this;
-    block(buffer_.data());
+    blocks(buffer_.data(), 1);
   }
-  for (; left >= 64; p += 64, left -= 64)
-    block(p);
+  blocks(p, left / 64);
+  p += left / 64 * 64;
+  left %= 64;
   if (left)
     std::memcpy(buffer_.data(), p, left);
   return *this;

@@ -89,11 +89,12 @@ std::shared_ptr<LoadedKernel> JitKernel::Impl::loadTiered(Device &device, Varian
   const double seconds = work.ok() ? rooflineOf(*work, peaksOf(device)).seconds : 0;
   const absl::Time start = absl::Now();
   absl::StatusOr<VariantCode> fast = absl::UnavailableError("");
-  if (seconds > 0)
-    fast = compileFast(*session, (*full)->code(), name, variant.variant().target);
+  const double slowdown = slowdownOf((*full)->code());
+  if (mayEndEarlier(seconds, (*full)->code()))
+    fast = (*full)->compileFast();
   const absl::Duration took = absl::Now() - start;
   entry.better = *std::move(full);
-  if (fast.ok() && !entry.better->isReady() && endsEarlier(seconds, took))
+  if (fast.ok() && !entry.better->isReady() && endsEarlier(seconds * slowdown, took))
     if (absl::StatusOr<std::shared_ptr<LoadedKernel>> result = loadCode(device, variant, *fast); result.ok()) {
       session->remark(absl::StrFormat("kernel '%s' runs code that was compiled fast, in %.0f ms, until NVRTC is done with the other",
                                       signature.name, absl::ToDoubleMilliseconds(took)));

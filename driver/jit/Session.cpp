@@ -68,7 +68,7 @@ CompileProcess *SessionState::getCompileProcess(const Nvrtc &nvrtc) {
 void SessionState::prepareCompiler() {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (CompileProcess *process = loaded.ok() ? getCompileProcess(**loaded) : nullptr)
-    process->prepare();
+    process->prepare(policy == CompilePolicy::Tiered ? 4 : 1); // for full and fast code
 }
 
 absl::StatusOr<Cubin> SessionState::compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,

@@ -2,27 +2,27 @@
 #include "driver/jit/Tiers.h"
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "driver/jit/CompilePolicy.h"
-#include "support/SideBySide.h"
+#include "support/Interrupt.h"
 
 namespace kernelc {
 namespace {
 
-// Products as loops in C, which this way of compiling does not write out, in place of rounds in PTX.
+// Products as loops over short pieces of PTX, since ptxas takes the longer for each multiply-add of a long one.
 const std::vector<std::string> &fastOptions() {
   static const auto &options = *new std::vector<std::string>{"--Ofast-compile=mid", "-DKC_LOOPS"};
   return options;
 }
-/// What fast code of products takes at most, in times of full code; what a kernel takes, in times of the roofline; and what the
-/// full compile takes at least, in times of the fast one. docs/lab/2026-11-25-compile-time.md has the measurements, of the last
-/// docs/lab/2026-11-27-first-launch-8.md.
-constexpr double kSlowdown = 97, kOverRoofline = 1.5, kFullOfFast = 2;
+/// What fast code of products takes at most, in times of full code, as loops in C and as pieces of PTX; what a kernel takes, in times of
+/// the roofline; and what the full compile takes at least, in times of the fast one, which takes `kLongestFast` at most where a machine has
+/// nothing else to do. docs/lab/2026-11-25-compile-time.md has the measurements, of the last docs/lab/2026-11-28-first-launch-13.md.
+constexpr absl::Duration kLongestFast = absl::Milliseconds(500);
+constexpr double kSlowdown = 97, kSlowdownOfPieces = 16, kOverRoofline = 1.5, kFullOfFast = 1.4;
 
 } // namespace
 
@@ -48,7 +48,10 @@ absl::StatusOr<std::unique_ptr<RunningCode>> RunningCode::start(SessionState &se
   code->code_ = std::move(known);
   if (cold.empty() || cold.size() > std::max(1u, std::thread::hardware_concurrency()) || !isWorthFastCode(code->code_))
     return nullptr;
-  for (size_t u : cold) {
+  std::vector<size_t> longestFirst = cold; // a worker that is warm gets the first
+  std::sort(longestFirst.begin(), longestFirst.end(),
+            [&](size_t a, size_t b) { return code->code_.units[a].text.size() > code->code_.units[b].text.size(); });
+  for (size_t u : longestFirst) {
     absl::StatusOr<std::unique_ptr<RunningCompile>> running = process->start(code->code_.units[u].text, programName, target);
     if (!running.ok())
       return nullptr; // who waits for it will hear why
@@ -77,44 +80,69 @@ absl::StatusOr<VariantCode> RunningCode::take() {
   return std::move(code_);
 }
 
+static bool hasProduct(absl::string_view text) { return absl::StrContains(text, "fmaf(") || absl::StrContains(text, "kc_multiply_"); }
+
 bool isWorthFastCode(const VariantCode &code) {
-  bool hasProduct = false;
+  bool isWorth = false;
   for (size_t u = 0; u < code.units.size(); ++u) {
     absl::string_view text = code.units[u].text;
     if (code.cubins[u].bytes.empty() && (absl::StrContains(text, "kc_wgmma_") || absl::StrContains(text, "kc_mma_")))
       return false;
-    hasProduct |= code.cubins[u].bytes.empty() && (absl::StrContains(text, "fmaf(") || absl::StrContains(text, "kc_multiply_"));
+    isWorth |= code.cubins[u].bytes.empty() && hasProduct(text);
   }
-  return hasProduct;
+  return isWorth;
 }
 
-absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode &code, absl::string_view programName,
-                                        absl::string_view target) {
-  absl::StatusOr<Nvrtc *> nvrtc = session.getNvrtc();
+absl::StatusOr<VariantCode> RunningCode::compileFast() {
+  absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return nvrtc.status();
-  CompileProcess *process = session.getCompileProcess(**nvrtc);
+  CompileProcess *process = session_.getCompileProcess(**nvrtc);
   if (!process)
     return absl::UnavailableError("there is no worker that compiles");
-  VariantCode fast = code;
-  std::atomic<bool> stop{false};
-  std::vector<absl::Status> statuses(code.units.size());
-  sideBySide(code.units.size(), stop, [&](size_t u) {
-    if (!code.cubins[u].bytes.empty())
-      return;
-    absl::StatusOr<Cubin> cubin = process->compileToCubin(code.units[u].text, programName, target, fastOptions(), &stop);
-    statuses[u] = cubin.status();
-    if (cubin.ok())
-      fast.cubins[u] = *std::move(cubin);
-  });
-  for (size_t u = 0; u < statuses.size(); ++u)
-    if (!statuses[u].ok() || fast.cubins[u].bytes.empty())
-      return statuses[u].ok() ? absl::CancelledError("compiling was interrupted") : statuses[u];
-  return fast;
+  std::vector<std::pair<size_t, std::unique_ptr<RunningCompile>>> fast;
+  std::vector<std::pair<size_t, RunningCompile *>> needed; // texts without a product are compiled as soon either way
+  for (auto &[unit, full] : running_) {
+    if (!hasProduct(code_.units[unit].text)) {
+      needed.emplace_back(unit, full.get());
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<RunningCompile>> started = process->start(code_.units[unit].text, programName_, target_, fastOptions());
+    if (!started.ok())
+      return started.status();
+    needed.emplace_back(unit, started->get());
+    fast.emplace_back(unit, *std::move(started));
+  }
+  constexpr absl::Duration kPeriod = absl::Milliseconds(2);
+  for (bool isDone = false; !isDone;) {
+    if (isReady())
+      return absl::UnavailableError("the full code was there before");
+    if (isInterrupted())
+      return absl::CancelledError("compiling was interrupted");
+    isDone = std::all_of(needed.begin(), needed.end(), [&](auto &n) { return n.second->isReady(kPeriod); });
+  }
+  VariantCode result = code_;
+  for (auto &[unit, running] : needed) {
+    absl::StatusOr<Cubin> cubin = running->answer();
+    if (!cubin.ok())
+      return cubin.status();
+    result.cubins[unit] = *std::move(cubin);
+  }
+  return result;
 }
 
+double slowdownOf(const VariantCode &code) {
+  double most = 1;
+  for (size_t u = 0; u < code.units.size(); ++u)
+    if (code.cubins[u].bytes.empty() && hasProduct(code.units[u].text))
+      most = std::max(most, absl::StrContains(code.units[u].text, "kc_multiply_f32<") ? kSlowdownOfPieces : kSlowdown);
+  return most;
+}
+
+bool mayEndEarlier(double seconds, const VariantCode &code) { return endsEarlier(seconds * slowdownOf(code), kLongestFast); }
+
 bool endsEarlier(double seconds, absl::Duration compiled) {
-  return seconds > 0 && seconds * kOverRoofline * kSlowdown < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
+  return seconds > 0 && seconds * kOverRoofline < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
 }
 
 } // namespace kernelc

@@ -23,6 +23,8 @@ public:
   bool isReady(absl::Duration atMost = absl::ZeroDuration());
   /// The code, once; it is in the disk cache then.
   absl::StatusOr<VariantCode> take();
+  /// The same units, those with products made fast; not in the disk cache. An error where the full code is there before.
+  absl::StatusOr<VariantCode> compileFast();
   /// The units, those that the cache had with their cubins.
   const VariantCode &code() const { return code_; }
 
@@ -39,12 +41,13 @@ private:
 /// units, norms and the like it is not.
 bool isWorthFastCode(const VariantCode &code);
 
-/// The same units, made fast; not in the disk cache.
-absl::StatusOr<VariantCode> compileFast(SessionState &session, const VariantCode &code, absl::string_view programName,
-                                        absl::string_view target);
+/// How much longer fast code of these units may take than full code.
+double slowdownOf(const VariantCode &code);
 
-/// Whether fast code that took `compiled` to make ends before the full code is there, by a kernel that takes `seconds` at least
+/// Whether fast code that took `compiled` to make ends before the full code is there, where it takes `seconds` times the model's error
 /// (0: not known).
 bool endsEarlier(double seconds, absl::Duration compiled);
+/// Whether that can be of a kernel that takes `seconds` by full code, however long the fast compile takes.
+bool mayEndEarlier(double seconds, const VariantCode &code);
 
 } // namespace kernelc

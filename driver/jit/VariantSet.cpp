@@ -238,8 +238,18 @@ void VariantSet::keepBest(const VariantOptions &options, Kernel &kernel) {
   absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return; // who compiles says so
-  auto compile = [&](const Variant &variant) { return session_.compileVariant(variant, absl::StrCat(signature_.name, ".cu")); };
+  std::vector<CodeAhead> seen;
+  auto compile = [&](const Variant &variant) {
+    absl::StatusOr<VariantCode> code = session_.compileVariant(variant, absl::StrCat(signature_.name, ".cu"));
+    if (code.ok())
+      seen.push_back({variant.cudaText, *code});
+    return code;
+  };
   keepBestPlan({session_.getCache(), nameOf(**nvrtc), compile, *forDevice_ == CompilePolicy::Block}, *program_, options, kernel);
+  ahead_.reset();
+  for (CodeAhead &a : seen)
+    if (a.text == kernel.variants[0].cudaText)
+      ahead_ = std::move(a);
 }
 
 absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
@@ -283,7 +293,17 @@ absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, cons
   return kernel;
 }
 
+std::optional<VariantCode> VariantSet::takeAhead(const Variant &variant) {
+  absl::MutexLock lock(&mutex_);
+  std::optional<CodeAhead> ahead = std::exchange(ahead_, std::nullopt);
+  return ahead && ahead->text == variant.cudaText ? std::optional(std::move(ahead->code)) : std::nullopt;
+}
+
 absl::StatusOr<VariantCode> VariantSet::code(const CompiledVariant &variant, bool mayCompile) {
+  if (std::optional<VariantCode> ahead = takeAhead(variant.variant())) {
+    remarkOn(*ahead);
+    return *std::move(ahead);
+  }
   absl::StatusOr<VariantCode> code = session_.compileVariant(variant.variant(), absl::StrCat(signature_.name, ".cu"), mayCompile);
   if (absl::IsInvalidArgument(code.status())) // the text is ours: that it does not compile is never the user's fault
     return absl::InternalError(

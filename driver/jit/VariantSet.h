@@ -74,6 +74,12 @@ private:
   Choice widen(Choice own) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// The variant for these arguments; null when `choice` would have to be compiled first.
   std::shared_ptr<const CompiledVariant> lookUp(const CheckedArgs &args, Choice &choice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// What choosing a plan has read or compiled is not asked for again.
+  struct CodeAhead {
+    std::string text;
+    VariantCode code;
+  };
+  std::optional<VariantCode> takeAhead(const Variant &variant);
   void noteSizes(const VariantOptions &options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Lets another plan take the place of one whose code is slow, as far as the policy lets it.
   void keepBest(const VariantOptions &options, Kernel &kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -91,6 +97,7 @@ private:
   std::optional<VariantOptions> first_ ABSL_GUARDED_BY(mutex_);    ///< what the first variant assumes
   std::set<std::string> varied_ ABSL_GUARDED_BY(mutex_);           ///< sizes that calls had several of
   std::optional<DecidingSizes> deciding_ ABSL_GUARDED_BY(mutex_);  ///< once a second variant was asked for
+  std::optional<CodeAhead> ahead_ ABSL_GUARDED_BY(mutex_);         ///< of the last get()
   SizeClasses classes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const CompiledVariant>> variants_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const CompiledVariant>>

@@ -82,7 +82,7 @@ def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
       copies wait for their instructions.
 
     Functions of many registers stay loops over parts of them: where a nest that is unrolled fully comes to more than half of
-    `unrollOperations`, counts functions as what they are made of, reads registers alone, with few reads of memory beside it, and is long beside moves, its outer loops
+    `unrollOperations`, counts functions as what they are made of, reads registers alone, with few reads of memory beside it (those behind it do not count in blocks of 128 threads and in persistent ones), and is long beside moves, its outer loops
     are kept, and at the end of each round the arrays turn by a part, so that every round names the same registers (TurnParts.h).
 
     Conversions of sums to f32 of which unrolled loops say a part are made apart: `f32(n + c)` is `f32(n)`,

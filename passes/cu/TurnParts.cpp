@@ -113,6 +113,8 @@ private:
   static constexpr int64_t kLeastOfOne = 4;
   /// Instructions of a part: those of one element wait for each other.
   static constexpr int64_t kLeastOfPart = 384;
+  /// Threads of blocks of which several share a multiprocessor, whatever registers they take.
+  static constexpr int64_t kSmallBlock = 128;
 
   scf::ForOp root() { return loops_.front(); }
 
@@ -135,13 +137,17 @@ private:
   }
 
   /// Elements that are read from memory beside the nest: in code without a loop, functions begin as these arrive, and other reads begin
-  /// among them.
+  /// among them. Those behind it do not count where other warps have work meanwhile.
   int64_t loadedBeside() {
+    auto kernel = root()->getParentOfType<cu::KernelOp>();
     int64_t loaded = 0;
-    for (Operation *place = root(); !isa<cu::KernelOp>(place); place = place->getParentOp())
+    for (Operation *place = root(); !isa<cu::KernelOp>(place); place = place->getParentOp()) {
+      const bool isWalk = isa<scf::ForOp, scf::WhileOp>(place->getParentOp()) && !kernel.getPersistent();
+      const bool hides = !isWalk && (kernel.getPersistent() || kernel.getThreads() <= kSmallBlock);
       for (Operation &op : *place->getBlock())
-        if (&op != place)
+        if (&op != place && !(hides && place->isBeforeInBlock(&op)))
           loaded += loadedBy(&op);
+    }
     return loaded;
   }
 

@@ -18,7 +18,8 @@ namespace kernelc {
 /// Of loops that are unrolled fully, come to more than half of `budget` operations (functions count as what they are made of), and
 /// touch nothing but registers, or store. An array that begins in them takes the place of one that ends there; where none does, it would
 /// be alive in all parts beside what it is made from, and the loop stays unrolled. So it does where much is read from memory
-/// beside it: functions begin as those reads arrive, and others begin among functions, for which a loop would have them wait.
+/// beside it: functions begin as those reads arrive, and others begin among functions, for which a loop would have them wait. Reads behind
+/// it may wait where other warps have work: in blocks of few threads, of which a multiprocessor has several, and in persistent ones.
 void turnParts(cu::KernelOp kernel, int64_t budget);
 
 } // namespace kernelc

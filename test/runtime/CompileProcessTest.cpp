@@ -132,6 +132,16 @@ std::string contents(const std::string &path) {
   return text.str();
 }
 
+TEST_F(CompileProcessTest, SeveralWorkersWaitWhereSeveralAreAskedFor) {
+  CompileProcess process(worker);
+  process.prepare();
+  std::vector<int> first = process.idleWorkers();
+  process.prepare(2);
+  std::vector<int> both = process.idleWorkers();
+  ASSERT_EQ(both.size(), std::thread::hardware_concurrency() < 4 ? 1u : 2u);
+  EXPECT_EQ(both.back(), first[0]) << "the one that has opened NVRTC is taken first";
+}
+
 TEST_F(CompileProcessTest, AWorkerIsKeptAndReplaced) {
   CompileProcess process(worker);
   process.prepare();

@@ -1,6 +1,7 @@
 // A function of 64 registers stands once for eight of them: the loop over parts stays in the text, and what it names turns by a part. The
 // vector turns with it. `y` takes the place of `t`, which ends there. Nothing changes where `t` is read again, where the residual would
-// be held beside the sums, where the loop reads memory, and where much is read from memory beside it.
+// be held beside the sums, where the loop reads memory, and where much is read from memory beside it, be it behind it: blocks
+// of few threads share a multiprocessor, so that others have work meanwhile.
 // RUN: kernelc-opt --cu-unroll %s | FileCheck %s
 
 // CHECK-LABEL: cu.kernel @in_place
@@ -159,7 +160,36 @@ cu.kernel @reads_memory attributes {sizes = [], arg_sources = [{source = 0 : i64
 // CHECK-LABEL: cu.kernel @loads_behind
 // CHECK-NOT: cu.unroll = 1
 cu.kernel @loads_behind attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
-    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 0 : i64} {
+    grid = affine_map<() -> (1)>, threads = 256 : i64, shared_bytes = 0 : i64} {
+^bb0(%x: memref<?xf32, 1>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %t = memref.alloca() : memref<64xf32, 5>
+  %y = memref.alloca() : memref<64xf32, 5>
+  %zero_t = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c64 step %c1 {
+    memref.store %zero_t, %t[%i] : memref<64xf32, 5>
+  }
+  scf.for %i = %c0 to %c64 step %c1 {
+    %e = memref.load %t[%i] : memref<64xf32, 5>
+    %h = math.tanh %e : f32
+    %f = math.erf %h : f32
+    memref.store %f, %y[%i] : memref<64xf32, 5>
+  }
+  cu.copy %y[%c0] to %x[%c0] count 64 : memref<64xf32, 5> to memref<?xf32, 1>
+  scf.for %i = %c0 to %c64 step %c1 {
+    %e = memref.load %x[%i] : memref<?xf32, 1>
+    %o = memref.load %y[%i] : memref<64xf32, 5>
+    %s = arith.addf %e, %o : f32
+    memref.store %s, %x[%i] : memref<?xf32, 1>
+  }
+}
+
+// CHECK-LABEL: cu.kernel @loads_behind_of_a_small_block
+// CHECK: cu.unroll = 1
+cu.kernel @loads_behind_of_a_small_block attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}],
+    grid = affine_map<() -> (1)>, threads = 128 : i64, shared_bytes = 0 : i64} {
 ^bb0(%x: memref<?xf32, 1>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
