@@ -275,6 +275,11 @@ struct TableCosts {
   int64_t mostIndexBits = 8;   ///< of what chooses: four are masked at once
 };
 
+/// Sets of chained products of which blocks add up a sum in any order (ChainSetPlan.cpp).
+struct AddedCosts {
+  int64_t raster = 1; ///< of their tiles: blocks that add to one sum run at one time (docs/lab/2026-11-28-scatters-11.md)
+};
+
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
   int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
@@ -399,6 +404,7 @@ struct TargetCosts {
   SortingCosts sorting;
   FactorCosts factors;
   TableCosts tables;
+  AddedCosts added;
 };
 
 } // namespace kernelc
