@@ -47,7 +47,7 @@ public:
     bool isPlain = isDefinition(table_) && table_.getResult().getType().getElementType().isInteger() && !table_.getResult().use_empty();
     for (unsigned d = 0; isPlain && d < table_.getNumDims(); ++d) {
       auto extent = dyn_cast<AffineConstantExpr>(table_.getExtents().getResult(d));
-      if (!extent || extent.getValue() < 4 || !llvm::isPowerOf2_64(uint64_t(extent.getValue())))
+      if (!extent || extent.getValue() <= 1 || !llvm::isPowerOf2_64(uint64_t(extent.getValue())))
         continue;
       dim_ = d;
       points_ = uint64_t(extent.getValue());
