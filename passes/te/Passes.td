@@ -485,9 +485,9 @@ def TeSplitTables : Pass<"te-split-tables", "::kernelc::te::KernelOp"> {
     table. Where each element is linear in an index v over xor, `t[a ^ b] = t[a] ^ t[b]`, the bits of v are looked up
     by parts:
 
-        w[l] = t[d[l]]        w[l] = t_bits0[d[l] & 15] ^ t_bits4[d[l] >> 4]
+        w[l] = t[d[l]]        w[l] = t_parts[0, d[l] & 15] ^ t_parts[1, d[l] >> 4]
 
-    with `t_bits0[v] = t[v]` and `t_bits4[v] = t[16 v]`. The lanes of a warp choose at random: of 256 words of shared memory 32 lanes
+    with `t_parts[0, v] = t[v]` and `t_parts[1, v] = t[16 v]`. The lanes of a warp choose at random: of 256 words of shared memory 32 lanes
     ask the same bank 3.4 times, of 16 words never. The proof (`LinearBits.h`) looks through shifts, masks, xor, sums and ors of bits
     that lie apart, casts, and products with, and choices by, a single bit: products over fields of 2^n elements,
     checksums, parities.

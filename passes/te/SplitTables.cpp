@@ -2,6 +2,7 @@
 // te-split-tables: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Definitions.h"
 #include "passes/analysis/LinearBits.h"
@@ -60,11 +61,9 @@ public:
   }
 
   void split() {
-    SmallVector<Value> tables;
-    for (unsigned part = 0; part < parts_; ++part)
-      tables.push_back(writePart(part));
+    Value parts = writeParts();
     for (OpOperand &use : llvm::make_early_inc_range(table_.getResult().getUses()))
-      lookUp(cast<ReadOp>(use.getOwner()), tables);
+      lookUp(cast<ReadOp>(use.getOwner()), parts);
     table_.erase();
   }
 
@@ -107,24 +106,31 @@ private:
     return isByte && chosen.getDefiningOp() && chosen.getDefiningOp()->getBlock() == read->getBlock();
   }
 
-  /// part[.., v, ..] = table[.., v << place, ..]
-  Value writePart(unsigned part) {
-    SmallVector<AffineExpr> extents(table_.getExtents().getResults());
-    extents[dim_] = number(int64_t(1) << bitsOf(part));
-    SmallVector<StringRef> names = llvm::map_to_vector(table_.getIndices(), [](Attribute a) { return cast<StringAttr>(a).getValue(); });
-    auto op = makeCompute(named("_bits" + std::to_string(part * width_)), names, extents, elementType(), [&](ValueRange at) {
+  /// parts[p, .., v, ..] = table[.., v << place of p, ..]: of few elements, a thread computes one.
+  Value writeParts() {
+    SmallVector<AffineExpr> extents{number(parts_)};
+    llvm::append_range(extents, table_.getExtents().getResults());
+    extents[dim_ + 1] = number(int64_t(1) << width_);
+    std::string own = (table_.getName().value_or("table") + "_part").str();
+    SmallVector<StringRef> names{own};
+    for (Attribute name : table_.getIndices())
+      names.push_back(cast<StringAttr>(name).getValue());
+    auto op = makeCompute(named("_parts"), names, extents, elementType(), [&](ValueRange at) {
       IRMapping mapping;
-      for (auto [d, v] : llvm::enumerate(at))
+      for (auto [d, v] : llvm::enumerate(at.drop_front()))
         mapping.map(table_.getBlock().getArgument(unsigned(d)), v);
-      if (part)
-        mapping.map(table_.getBlock().getArgument(dim_),
-                    arith::MulIOp::create(b, loc(), at[dim_], index(int64_t(1) << part * width_)).getResult());
+      Value step = index(1);
+      for (unsigned part = 1; part < parts_; ++part)
+        step = arith::SelectOp::create(b, loc(), compare(arith::CmpIPredicate::eq, at[0], index(part)), index(int64_t(1) << part * width_),
+                                       step);
+      mapping.map(table_.getBlock().getArgument(dim_), arith::MulIOp::create(b, loc(), at[dim_ + 1], step).getResult());
       return cloneValue(table_.getYield().getValues()[0], mapping, b);
     });
+    setPointByPoint(op);
     return op.getResult();
   }
 
-  void lookUp(ReadOp read, ArrayRef<Value> tables) {
+  void lookUp(ReadOp read, Value parts) {
     OpBuilder at(read);
     Location where = read.getLoc();
     AffineMap map = read.getMapOrIdentity();
@@ -133,15 +139,18 @@ private:
     auto constant = [&](uint64_t n) -> Value {
       return arith::ConstantOp::create(at, where, at.getIntegerAttr(chosen.getType(), APInt(widthOf(chosen), n)));
     };
-    for (auto [part, table] : llvm::enumerate(tables)) {
+    for (unsigned part = 0; part < parts_; ++part) {
       Value field = chosen;
       if (part)
         field = arith::ShRUIOp::create(at, where, field, constant(part * width_));
-      if (part * width_ + bitsOf(unsigned(part)) < widthOf(chosen))
-        field = arith::AndIOp::create(at, where, field, constant((uint64_t(1) << bitsOf(unsigned(part))) - 1));
+      if (part * width_ + bitsOf(part) < widthOf(chosen))
+        field = arith::AndIOp::create(at, where, field, constant((uint64_t(1) << bitsOf(part)) - 1));
       SmallVector<Value> operands(read.getOperands_());
       operands[place] = arith::IndexCastUIOp::create(at, where, at.getIndexType(), field);
-      Value look = ReadOp::create(at, where, elementType(), table, operands, read.getMapAttr(), read.getBoundsAttr(), Value());
+      SmallVector<AffineExpr> subscripts{at.getAffineConstantExpr(part)};
+      llvm::append_range(subscripts, map.getResults());
+      auto own = AffineMapAttr::get(AffineMap::get(map.getNumDims(), map.getNumSymbols(), subscripts, at.getContext()));
+      Value look = ReadOp::create(at, where, elementType(), parts, operands, own, read.getBoundsAttr(), Value());
       all = all ? arith::XOrIOp::create(at, where, all, look).getResult() : look;
     }
     read.replaceAllUsesWith(all);
