@@ -261,7 +261,8 @@ void Emitter::emitAlloca(memref::AllocaOp o) {
   std::string dims;
   for (int64_t d : type.getShape())
     dims += "[" + std::to_string(d) + "]";
-  line((bytes >= 16 ? "alignas(16) " : "") + elementName(o) + " " + name + dims + ";");
+  bool isLooked = llvm::any_of(o->getUsers(), llvm::IsaPred<cu::LookOp>); // by words
+  line((bytes >= 16 ? "alignas(16) " : isLooked ? "alignas(4) " : "") + elementName(o) + " " + name + dims + ";");
 }
 
 void Emitter::emitStore(memref::StoreOp o) {

@@ -38,6 +38,7 @@ private:
   std::string assignment(const std::string &target, mlir::Value value);
   Expr negatedComparison(mlir::arith::CmpFOp op);
   Expr shuffle(cu::ShuffleXorOp op);
+  Expr look(cu::LookOp op);
   Expr sharedArray(cu::SharedOp array);
   /// The array in front of `array` in shared memory, if its name can be seen there.
   cu::SharedOp findBefore(cu::SharedOp array);

@@ -296,6 +296,7 @@ Expr Emitter::memoryExpr(Operation *op) {
                     kPrimary};
       })
       .Case<cu::SharedOp>([&](cu::SharedOp s) { return sharedArray(s); })
+      .Case<cu::LookOp>([&](cu::LookOp l) { return look(l); })
       .Case<cu::ClusterLoadOp>([&](cu::ClusterLoadOp l) {
         Type type = l.getType();
         std::string name =
@@ -311,6 +312,20 @@ Expr Emitter::memoryExpr(Operation *op) {
       })
       .Case<cu::DescAdvanceOp>([&](auto) { return helper("kc_desc_advance", op->getOperands()); })
       .Default([](Operation *) { return Expr{"", 0}; });
+}
+
+/// Bits of a byte as a place in a table, of which four neighbours are masked at once.
+Expr Emitter::look(cu::LookOp l) {
+  for (StringRef name : {"kc_word", "kc_byte", "kc_look"})
+    use(name);
+  int64_t element = cast<MemRefType>(l.getTable().getType()).getElementTypeBitWidth() / 8;
+  int64_t up = int64_t(llvm::Log2_64(uint64_t(element))) - int64_t(l.getShift());
+  constexpr uint64_t kEachByte = 0x01010101;
+  std::string at = operand(l.getIndex(), kConditional), word = "kc_word(" + operand(l.getBytes(), kPrimary) + ", " + at + ")";
+  if (up != 0)
+    word += (up > 0 ? " << " : " >> ") + std::to_string(std::abs(up));
+  word += " & 0x" + llvm::utohexstr(uint64_t(l.getMask()) * uint64_t(element) * kEachByte, true) + "u";
+  return {"kc_look(" + address(l.getTable(), l.getRow()) + ", kc_byte(" + word + ", " + at + "))", kPrimary};
 }
 
 Expr Emitter::shuffle(cu::ShuffleXorOp s) {

@@ -65,7 +65,7 @@ bool Emitter::canInline(Operation *op) {
     return true;
   if ((isa<cu::ShuffleXorOp>(op) || isCall(op)) && mightBeSkipped(op))
     return false;
-  bool isLoad = isa<memref::LoadOp>(op);
+  bool isLoad = isa<memref::LoadOp, cu::LookOp>(op);
   if (!isLoad && !isPureScalar(op))
     return false;
   if (!op->hasOneUse())
@@ -87,7 +87,7 @@ bool Emitter::canInline(Operation *op) {
     statement = *statement->getUsers().begin();
   if (isLoad)
     for (Operation *between = op->getNextNode(); between != statement; between = between->getNextNode())
-      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp, cu::CommentOp>(between))
+      if (!isMemoryEffectFree(between) && !isa<memref::LoadOp, cu::LookOp, cu::CommentOp>(between))
         return false;
   return true;
 }

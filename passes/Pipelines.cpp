@@ -72,6 +72,10 @@ static void addNormalForms(OpPassManager &pm, const TePlanOptions &options) {
   pm.addPass(createCSEPass());
   // One of equal reductions that CSE does not see to be equal, before what they are is looked into.
   pm.addNestedPass<te::KernelOp>(createTeShareReductions());
+  // Tables that are left are read by data; their parts are statements like others.
+  TeSplitTablesOptions tables;
+  tables.target = options.target;
+  pm.addNestedPass<te::KernelOp>(createTeSplitTables(tables));
   pm.addNestedPass<te::KernelOp>(createTeCollapseDims(withSizes(TeCollapseDimsOptions(), options)));
 }
 
@@ -205,6 +209,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   // Whether a value changes in the loop that stores it shows by where it stands.
   pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
   pm.addPass(createCSEPass());
+  // Bytes are read where vectors have brought them.
+  pm.addNestedPass<cu::KernelOp>(createCuMaskedBytes());
   // What is left of the loops is what will be printed.
   pm.addNestedPass<cu::KernelOp>(createCuUnroll());
   // Addresses look equal where they are; nothing moves any more.

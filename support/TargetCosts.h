@@ -265,6 +265,21 @@ struct ThreadCosts {
   int64_t besideRound = 40; ///< registers that a round of a walk takes beside its products, their factors and what is asked for early
 };
 
+/// Tables that data chooses from (te-split-tables). Times are of a look without a meeting (docs/lab/2026-11-27-scatters-10.md).
+struct TableCosts {
+  int64_t banks = 32;          ///< of shared memory, of words
+  int64_t fewBytes = 256;      ///< of a table in whose banks two words meet at most
+  double meeting = 3.4;        ///< times that lanes' words of a larger one take,
+  double meetingInCaches = 16; ///< and those of one that shared memory does not hold
+  double look = 1.5;           ///< of a part, with its mask
+  int64_t mostIndexBits = 8;   ///< of what chooses: four are masked at once
+};
+
+/// Sets of chained products of which blocks add up a sum in any order (ChainSetPlan.cpp).
+struct AddedCosts {
+  int64_t raster = 1; ///< of their tiles: blocks that add to one sum run at one time (docs/lab/2026-11-28-scatters-11.md)
+};
+
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
 struct CoresCosts {
   int smallTilePercent = 90; ///< of the rate of 128 × 128 tiles, of 64 × 64 ones: 1.01 to 1.34 times as fast where chosen so
@@ -388,6 +403,8 @@ struct TargetCosts {
   AlignedRowCosts alignedRows;
   SortingCosts sorting;
   FactorCosts factors;
+  TableCosts tables;
+  AddedCosts added;
 };
 
 } // namespace kernelc

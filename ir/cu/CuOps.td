@@ -156,6 +156,20 @@ def Cu_WriteOnceOp : Cu_Op<"write_once", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$value `,` $base `[` $indices `]` attr-dict `:` type($value) `,` type($base)";
 }
 
+def Cu_LookOp : Cu_Op<"look", [MemoryEffects<[MemRead]>]> {
+  let summary = "an element of a table that bits of one byte of a private array choose: `table[row + (bytes[index] >> shift & mask)]`";
+  let description = [{
+    Four neighbours are shifted and masked at once, as the word that they are, and so that each is its element's place in bytes: with an
+    element of 2^z bytes, mask * 2^z is at most 255. The array's length is a multiple of 4.
+  }];
+  let arguments = (ins AnyMemRef:$table, Index:$row, AnyMemRef:$bytes, Index:$index, I64Attr:$shift, I64Attr:$mask);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $table `[` $row `]` `by` $bytes `[` $index `]` `shift` $shift `mask` $mask attr-dict
+    `:` type($table) `by` type($bytes) `->` type($result)
+  }];
+}
+
 def Cu_CpAsyncOp : Cu_Op<"cp_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "cp.async: `count` elements from global to shared memory, in the background";
   let description = [{

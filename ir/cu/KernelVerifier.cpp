@@ -160,6 +160,11 @@ private:
         })
         .Case<MbarrierInitOp, MbarrierExpectOp, MbarrierArriveOp, MbarrierArriveCopiesOp, MbarrierWaitOp>(
             [&](auto o) { return checkAccess(o, o.getBarrier(), o.getIndex()); })
+        .Case([&](LookOp o) {
+          constexpr int64_t kMostShift = 7, kMostMask = 255;
+          return all({checkAccess(o, o.getTable(), o.getRow()), checkAccess(o, o.getBytes(), o.getIndex()),
+                      checkCount(o, o.getShift(), 0, kMostShift, "shift"), checkCount(o, o.getMask(), 1, kMostMask, "mask")});
+        })
         .Case([&](ClusterLoadOp o) { return checkAccess(o, o.getSource(), o.getIndex()); })
         .Case([&](ClusterStoreOp o) { return checkAccess(o, o.getDestination(), o.getIndex()); })
         .Case([&](TmaLoadOp o) {

@@ -70,6 +70,7 @@ void SharedAccesses::collect(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<memref::LoadOp>([&](auto o) { add(o, A::Read, o.getMemRef(), o.getIndices(), 1); })
       .Case<memref::StoreOp>([&](auto o) { add(o, A::Write, o.getMemRef(), o.getIndices(), 1); })
+      .Case<cu::LookOp>([&](auto o) { add(o, A::Read, o.getTable(), {}, 0); }) // of what data says
       .Case<cu::WriteOnceOp>([&](auto o) { add(o, A::Write, o.getBase(), o.getIndices(), 1); })
       .Case<cu::TakeNumberOp, cu::TellOp, cu::AskOp>([&](auto o) { add(o, A::Signal, o.getBase(), o.getIndex(), 1); })
       .Case<cu::AtomicOp>([&](auto o) { add(o, A::Signal, o.getBase(), o.getIndices(), 1); }) // in order with each other

@@ -61,6 +61,37 @@ def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
   }];
 }
 
+def CuMaskedBytes : Pass<"cu-masked-bytes", "::kernelc::cu::KernelOp"> {
+  let summary = "Look up in tables by bits of bytes that are masked four at a time";
+  let description = [{
+    A table in shared memory of which some bits of a byte choose an element takes four instructions for a look beside the look itself: the
+    byte, its shift, its mask, the address. The bytes of a vector lie in words, which are shifted and masked at once, and so
+    that a masked byte is an address already; one instruction takes it out of its word.
+
+    ```mlir
+    %b = memref.load %d[%i] : memref<32xi8, 5>
+    %x = arith.extui %b : i8 to i32
+    %n = arith.shrui %x, %c4 : i32
+    %j = arith.index_castui %n : i32 to index
+    %at = arith.addi %row, %j : index
+    %v = memref.load %table[%at] : memref<160xi32, 3>
+    ```
+
+    becomes
+
+    ```mlir
+    %v = cu.look %table[%row] by %d[%i] shift 4 mask 15 : memref<160xi32, 3> by memref<32xi8, 5> -> i32
+    ```
+
+    whatever arrays of the thread's own the bits go through. Arrays that nobody reads any more go.
+
+    *Runs after `cu-forward-copies`, because* bytes are read where vectors have brought them then; *before `cu-unroll`*, which sees which
+    loops name bytes of the array. Precondition: none. Postcondition: no such load is left.
+
+    Not tried: bits of which an address has more than a byte (`mask * element > 255`); tables in global memory. Numeric effect: none.
+  }];
+}
+
 def CuUnroll : Pass<"cu-unroll", "::kernelc::cu::KernelOp"> {
   let summary = "Say which loops NVRTC unrolls, and how far";
   let description = [{

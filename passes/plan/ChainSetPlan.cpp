@@ -36,6 +36,8 @@ bool Scheduler::scheduleChainSet(LaunchPlan &l, const ChainSet &set) {
       if (!resides || !fitsChainSet(fitted, set))
         continue;
       fitted.clusterIndex = dims[first.rows().front()];
+      if (!set.added.empty())
+        fitted.raster = costs_.added.raster;
       l = fitted;
       return true;
     }

@@ -200,6 +200,33 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeSplitTables : Pass<"te-split-tables", "::kernelc::te::KernelOp"> {
+  let summary = "Look data up in small tables where a large one is linear over xor";
+  let description = [{
+    A tensor that its statement computes from indices and steady data, and that others read at a subscript that data says, is a
+    table. Where each element is linear in an index v over xor, `t[a ^ b] = t[a] ^ t[b]`, the bits of v are looked up
+    by parts:
+
+        w[l] = t[d[l]]        w[l] = t_parts[0, d[l] & 15] ^ t_parts[1, d[l] >> 4]
+
+    with `t_parts[0, v] = t[v]` and `t_parts[1, v] = t[16 v]`. The lanes of a warp choose at random: of 256 words of shared memory 32 lanes
+    ask the same bank 3.4 times, of 16 words never. The proof (`LinearBits.h`) looks through shifts, masks, xor, sums and ors of bits
+    that lie apart, casts, and products with, and choices by, a single bit: products over fields of 2^n elements,
+    checksums, parities.
+
+    A part has as many bits as banks of shared memory have words for. The target's costs say whether the looks take less than lanes'
+    meetings in one table.
+
+    *Runs after the first `te-simplify`, because* tables that are left then are read by data; *before products and reductions
+    are shaped*, to which a look is a read like others.
+
+    Precondition: none. Postcondition: a table that was split is gone. Not tried: tables that are an argument of the kernel, whose
+    elements nobody knows; subscripts with a bounds form; constants beside the linear part. Numeric effect: none.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TeCollapseDims : Pass<"te-collapse-dims", "::kernelc::te::KernelOp"> {
   let summary = "Make one dim of dims that lie beside each other, where rows are no whole vectors";
   let description = [{

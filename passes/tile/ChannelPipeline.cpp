@@ -261,9 +261,25 @@ private:
     return f;
   }
 
+  /// Whether all threads that multiply meet once each has read `load` from its slot: an operand that is made of it is written across.
+  bool isReadBeforeMeeting(LoadOp load) {
+    return llvm::any_of(supplies_.all(), [&](Supply &other) {
+      if (!other.across || other.loop().getBody() != load->getBlock())
+        return false;
+      llvm::SetVector<Operation *> made;
+      made.insert(other.dot.getA().getDefiningOp());
+      for (size_t i = 0; i < made.size(); ++i)
+        for (Value operand : made[i] ? made[i]->getOperands() : ValueRange())
+          if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == load->getBlock())
+            made.insert(def);
+      return made.contains(load);
+    });
+  }
+
   ChannelType channelOf(const Filled &f, ArrayRef<LoadOp> loads) {
     // Rings are read by warps themselves where their elements pass through registers.
-    bool byWarps = func_.getUnit() != Unit::Wgmma || llvm::any_of(loads, [&](LoadOp load) { return supplies_.isVector(load); }) ||
+    bool byWarps = func_.getUnit() != Unit::Wgmma ||
+                   llvm::any_of(loads, [&](LoadOp load) { return supplies_.isVector(load) && !isReadBeforeMeeting(load); }) ||
                    llvm::any_of(supplies_.all(), [&](const Supply &other) {
                      return (other.inRegisters || other.held) &&
                             llvm::any_of(loads, [&](LoadOp load) { return llvm::is_contained(other.first, load); });

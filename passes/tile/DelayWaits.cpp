@@ -88,17 +88,27 @@ void delay(DotWaitOp wait, ArrayRef<std::pair<DotWaitOp, DotOp>> later) {
     op->moveBefore(user);
 }
 
-/// Moves a vector that is only spread over a tile to where that is needed: behind the wait, so that fewer registers are held ahead of it.
+/// Moves a vector that is only spread over a tile, as it is or with what is computed of it, to where that is needed: behind the wait, so
+/// that fewer registers are held ahead of it.
 void sink(RingLoadOp vector) {
-  auto spread = vector->hasOneUse() ? dyn_cast<BroadcastOp>(*vector->user_begin()) : BroadcastOp();
-  if (!spread || spread->getBlock() != vector->getBlock() || spread->use_empty())
+  SmallVector<Operation *> chain{vector};
+  while (!isa<BroadcastOp>(chain.back())) {
+    Operation *next = chain.back()->hasOneUse() ? *chain.back()->user_begin() : nullptr;
+    bool isOfVector = next && next->getBlock() == vector->getBlock() && isMemoryEffectFree(next) &&
+                      (isa<BroadcastOp>(next) || next->hasTrait<OpTrait::Elementwise>());
+    if (!isOfVector)
+      return;
+    chain.push_back(next);
+  }
+  Operation *spread = chain.back();
+  if (spread->use_empty())
     return;
   Operation *user = vector->getBlock()->getTerminator();
   for (Operation *u : spread->getUsers())
     if (Operation *own = vector->getBlock()->findAncestorOpInBlock(*u); own->isBeforeInBlock(user))
       user = own;
-  vector->moveBefore(user);
-  spread->moveBefore(user);
+  for (Operation *op : chain)
+    op->moveBefore(user);
 }
 
 } // namespace

@@ -238,3 +238,14 @@ cu.kernel @f attributes {sizes = [], arg_sources = [], grid = affine_map<() -> (
   // expected-error @+1 {{number of operands and types do not match: got 0 operands and 1 types}}
   cu.call %f() : (index) -> ()
 }
+// -----
+cu.kernel @f attributes {sizes = [], arg_sources = [{source = 0 : i64}],
+    grid = affine_map<() -> (1)>, threads = 32 : i64, shared_bytes = 512 : i64} {
+^bb0(%x: memref<?xi32, 1>):
+  %c0 = arith.constant 0 : index
+  %s = cu.shared 0 : memref<128xi32, 3>
+  %d = memref.alloca() : memref<16xi8, 5>
+  // expected-error @+1 {{[C6]}}
+  %v = cu.look %s[%c0] by %d[%c0] shift 8 mask 1 : memref<128xi32, 3> by memref<16xi8, 5> -> i32
+  memref.store %v, %x[%c0] : memref<?xi32, 1>
+}
