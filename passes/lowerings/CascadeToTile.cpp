@@ -333,7 +333,16 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
                      f = dotForm(Summation(op, k), *contractions[k], dims)](BodyToTiles &body, Value sum) {
         return addRound(Summation(op, k), c, f, dims, body, sum, loc);
       };
-  auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
+  SmallVector<PickingMask> picking;
+  if (!open_.empty())
+    picking = findPickingMasks(op, l_, ops_, dims, open_.front());
+  Value isPicked; // of a round
+  auto bind = [&](BodyToTiles &body) {
+    bindSums(op, body);
+    for (const PickingMask &mask : picking)
+      if (mask.isWhole)
+        body.bind(mask.condition, isPicked ? isPicked : body.constantTile(true, cu::unnamed(loc)));
+  };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
   // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
   std::optional<double> lag;
@@ -357,7 +366,15 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
       ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
       return ok ? body(llvm::to_vector(carried)) : Values(carried);
     };
-    return walkRounds({open_, op.getCondition(), dims, plain, open_.size(), nullptr, 1, least}, start, round);
+    auto where = [&]() -> Value {
+      Value holds = holdsInPieces(op, picking, dims);
+      ok &= bool(holds);
+      return holds;
+    };
+    llvm::function_ref<Value()> choice = nullptr;
+    if (!picking.empty())
+      choice = where;
+    return walkRounds({open_, op.getCondition(), dims, plain, open_.size(), choice, 1, least, &isPicked}, start, round);
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);

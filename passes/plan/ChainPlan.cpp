@@ -2,6 +2,7 @@
 // Tiles, warps and slots of launches with two chained products.
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainUnit.h"
+#include "passes/plan/PickedTiles.h"
 #include "passes/plan/Scheduler.h"
 
 #include "ir/tile/SlotLayout.h"
@@ -110,7 +111,7 @@ bool Scheduler::canFeedFirsts(const LaunchPlan &p, const FirstsOfLaunch &firsts)
 }
 
 bool Scheduler::isUneven(const LaunchPlan &l) {
-  return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+  return mayPickTiles(l, ops_) || llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
 }
 
 bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bool fromStart) {
@@ -256,7 +257,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
       balance(p, walked);
       // L2 bounds rows that are brought again every round: two blocks share what they walk (docs/lab/2026-11-26-cascades.md).
       int64_t most = extentMax(p, p.clusterIndex), blocks = most < 0 ? 0 : llvm::divideCeil(most, p.tiles[p.clusterIndex]);
-      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex))
+      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex) && !mayPickTiles(p, ops_))
         p.cluster = 2;
       l = p;
       return true;
