@@ -134,6 +134,7 @@ private:
   /// A branch of an if that gives `results` their values.
   void emitBranch(mlir::Block &block, mlir::ValueRange results);
   /// `helper(arguments.., [&](i) { return condition; })`
+  void emitAskLanes(cu::FindWhereOp op);
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitLambda(cu::LambdaOp op);
   void declareSlotNames();

@@ -7,6 +7,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/PointCount.h"
@@ -31,9 +32,9 @@ public:
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
-  /// as an exponent of two, terms may get before the first component moves. `hasPoints`: every result has a point that counts.
+  /// as an exponent of two, terms may get before the first component moves. `mayAsk`: a first round stands alone. `hasPoints`: every result has a point that counts.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, bool hasPoints, Location loc)
+                 Where where, std::optional<double> lag, bool mayAsk, bool hasPoints, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints) {
     BodyToTiles shaper(b_, c_, op_, dims_);
@@ -50,6 +51,7 @@ public:
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
     if (lag && canLag())
       lag_ = lag;
+    asksAbove_ = mayAsk && lag_ && findExponents() && !asksForFirst();
   }
 
   /// The launch indices of component k's parallel dims.
@@ -64,7 +66,7 @@ public:
     Values start;
     for (unsigned k = 0; loops && k < op_.getNumComponents(); ++k)
       start.push_back(identity(k, stateShape(k)));
-    if (loops && lag_)
+    if (loops && lag_ && !asksAbove_)
       start.push_back(identity(0, stateShape(0)));
     Values states = loopNest(start, [&](Values carried) {
       Values next = addTile(carried);
@@ -72,7 +74,7 @@ public:
     });
     if (!ok_)
       return std::nullopt;
-    if (loops && lag_)
+    if (loops && lag_ && !asksAbove_)
       states = catchUp(states);
     Values finals = oneState_ && !merge ? states : meet(states, merge);
     return ok_ ? std::optional(finals) : std::nullopt;
@@ -195,6 +197,119 @@ private:
     return finals;
   }
 
+  //===- A reference that is only looked for where terms get large -===//
+
+  /// The exponents of powers of two that fall with the first component: all are c v - c x, or all (v - x) c, with one c.
+  bool findExponents() {
+    Value element = op_.getElementValue(0);
+    auto select = element.getDefiningOp<arith::SelectOp>();
+    bool isChosenByRow = select && findSupport(select.getCondition(), op_.getNumDims()).find_next(op_.getNumParallel() - 1) < 0;
+    if (op_.getComponentKind(0) != Combiner::Max || !op_.getComponentType(0).isF32() || isChosenByRow)
+      return false;
+    for (auto power : op_.getBlock().getOps<math::Exp2Op>()) {
+      Operation *exponent = power.getOperand().getDefiningOp();
+      if (!exponent || !fallsWith(op_, power.getOperand(), element, hasPoints_))
+        continue;
+      Value scale = exponent->getOperand(1);
+      if (scale_ && (scale != scale_ || exponent->getName() != exponents_.front().getDefiningOp()->getName()))
+        return false;
+      scale_ = scale;
+      exponents_.push_back(power.getOperand());
+    }
+    return !exponents_.empty();
+  }
+
+  /// Whether somebody asks what the first component comes to, other than whether that is -inf, infinite or NaN.
+  bool asksForFirst() { return isAskedFor(op_.getFinalize().front().getArgument(op_.getNumParallel())); }
+
+  static bool isAskedFor(Value v) {
+    return llvm::any_of(v.getUses(), [](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (auto compare = dyn_cast<arith::CmpFOp>(user))
+        return !matchPattern(compare.getRhs(), m_NegInfFloat());
+      if (auto below = dyn_cast<arith::SubFOp>(user)) // (what excluded points are exponentials of)
+        return !matchPattern(below.getLhs(), m_NegInfFloat());
+      if (isa<arith::MulFOp>(user) && isAboveZero(user->getOperand(1 - use.getOperandNumber())))
+        return isAskedFor(user->getResult(0));
+      if (isa<ReadOp>(user))
+        return isAskedFor(user->getResult(0));
+      auto cascade = dyn_cast<CascadeOp>(user->getParentOp());
+      bool isItsOwn = isa<YieldOp>(user) && cascade && user->getParentRegion() == &cascade.getFinalize() && use.getOperandNumber() == 0;
+      return !isItsOwn || isAskedFor(cascade.getResult(0));
+    });
+  }
+
+  static bool isAboveZero(Value v) {
+    APFloat number(0.0);
+    auto root = v.getDefiningOp<math::RsqrtOp>();
+    return root ? isAboveZero(root.getOperand()) : matchPattern(v, m_ConstantFloat(&number)) && number.isFiniteNonZero() && !number.isNegative();
+  }
+
+  Value splat(double number, ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, b_.getF32Type());
+    return arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, Attribute(b_.getF32FloatAttr(float(number)))));
+  }
+
+  /// The first component after one more tile, where it moves only as terms would get larger than two to the `lag_` by it as it was: so
+  /// nobody looks for the largest of them before. The exponents are what they are by it. (tile-skew-dots makes the first round exact.)
+  Value followAbove(Value before, BodyToTiles &body, Value condition) {
+    Value v = maskedTerms(0, op_.getElementValue(0), body, condition), c = body.evaluate(scale_);
+    if (!v || !c)
+      return {};
+    ArrayRef<int64_t> rows = kept_[0], points = full_[0];
+    auto isNone = [&](Value x) -> Value {
+      Value none = splat(-std::numeric_limits<double>::infinity(), rows);
+      return arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OEQ, x, none);
+    };
+    auto choose = [&](Value on, Value x, Value y) -> Value { return arith::SelectOp::create(b_, loc_, on, x, y); };
+    Value ofRows = body.broadcast(c, rows), isNew = isNone(before), reference = choose(isNew, splat(0, rows), before);
+    auto times = [&](Value x) -> Value { return arith::MulFOp::create(b_, loc_, x, ofRows); };
+    Value exponents = exponentsBy(v, reference, c, body);
+    auto [top, any] = largest(exponents, body.broadcast(isNew, points));
+    Value above = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UGT, top, splat(*lag_, rows));
+    Value moves = arith::OrIOp::create(b_, loc_, any, above);
+    Value inverse = arith::DivFOp::create(b_, loc_, splat(1, rows), ofRows);
+    Value moved = math::FmaOp::create(b_, loc_, top, inverse, reference);
+    Value next = choose(moves, moved, before), nextReference = choose(isNone(next), splat(0, rows), next);
+    Value shift = isFused() ? arith::SubFOp::create(b_, loc_, times(nextReference), times(reference)).getResult()
+                            : times(arith::SubFOp::create(b_, loc_, nextReference, reference));
+    auto shifted = arith::SubFOp::create(b_, loc_, exponents, body.broadcast(shift, points));
+    tile::kMostlyZero.putOn(shifted);
+    for (Value exponent : exponents_)
+      body.bind(exponent, shifted);
+    return next;
+  }
+
+  bool isFused() { return isa<math::FmaOp>(exponents_.front().getDefiningOp()); }
+
+  /// The exponents of terms `v` by a reference, written as the body has them.
+  Value exponentsBy(Value v, Value reference, Value c, BodyToTiles &body) {
+    ArrayRef<int64_t> rows = kept_[0], points = full_[0];
+    Value ofPoints = body.broadcast(c, points);
+    if (!isFused())
+      return arith::MulFOp::create(b_, loc_, arith::SubFOp::create(b_, loc_, v, body.broadcast(reference, points)), ofPoints);
+    Value lowered = arith::MulFOp::create(b_, loc_, reference, body.broadcast(c, rows));
+    return math::FmaOp::create(b_, loc_, v, ofPoints, body.broadcast(arith::NegFOp::create(b_, loc_, lowered), points));
+  }
+
+  /// The largest of each row of `exponents`, and whether `isNew` holds, where either is asked.
+  std::pair<Value, Value> largest(Value exponents, Value isNew) {
+    SmallVector<Type> types{RankedTensorType::get(kept_[0], b_.getF32Type()), RankedTensorType::get(kept_[0], b_.getI1Type())};
+    Attribute none = identityOf(Combiner::Max, b_.getF32Type(), b_);
+    auto op = tile::ReduceOp::create(b_, at(0), types, Combiner::Custom, ValueRange{exponents, isNew}, sorted_,
+                                     b_.getArrayAttr({none, b_.getBoolAttr(false)}));
+    tile::kAskedAbove.putOn(op, int64_t(*lag_));
+    OpBuilder::InsertionGuard guard(b_);
+    Block &block = op.getCombine().emplaceBlock();
+    for (Type type : {Type(b_.getF32Type()), Type(b_.getI1Type()), Type(b_.getF32Type()), Type(b_.getI1Type())})
+      block.addArgument(type, loc_);
+    b_.setInsertionPointToEnd(&block);
+    Value most = te::combine(Combiner::Max, block.getArgument(0), block.getArgument(2), b_, loc_);
+    Value either = arith::OrIOp::create(b_, loc_, block.getArgument(1), block.getArgument(3));
+    tile::StateOp::create(b_, loc_, ValueRange{most, either});
+    return {op.getResult(0), op.getResult(1)};
+  }
+
   /// The states after one more tile; without `carried` it is the only one.
   Values addTile(ArrayRef<Value> carried) {
     BodyToTiles body(b_, c_, op_, dims_);
@@ -204,12 +319,15 @@ private:
       condition = body.conjunction(condition, where_(op_.getYield().getCondition(), body), loc_);
     condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
     Values next;
-    Value all = lag_ && !carried.empty() ? carried.back() : Value();
+    Value all = lag_ && !asksAbove_ && !carried.empty() ? carried.back() : Value();
     for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
-      Value moved = carried.empty() ? Value() : rescale(carried, next, k, stateShape(k));
-      Value state = products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k])) : addTerms(k, body, condition, moved);
+      bool isReference = k == 0 && asksAbove_ && !carried.empty();
+      Value moved = carried.empty() || isReference ? Value() : rescale(carried, next, k, stateShape(k));
+      Value state = isReference    ? followAbove(carried[0], body, condition)
+                    : products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k]))
+                                   : addTerms(k, body, condition, moved);
       ok_ &= bool(state);
-      if (ok_ && lag_ && k == 0 && !carried.empty())
+      if (ok_ && all && k == 0)
         state = follow(carried, state, all);
       if (!ok_)
         break;
@@ -238,6 +356,12 @@ private:
     }
     if (Value sum = sumOfConstant(k, element, body))
       return sum;
+    Value term = maskedTerms(k, element, body, condition);
+    return term && oneState_ ? reduce(k, term) : term;
+  }
+
+  /// `element` at all points of the tile, neutral at those that do not count.
+  Value maskedTerms(unsigned k, Value element, BodyToTiles &body, Value condition) {
     Value term = body.evaluate(element);
     if (!term)
       return term;
@@ -248,7 +372,7 @@ private:
       if (k == 0 && oneState_)
         bindExcluded(element, term, body);
     }
-    return oneState_ ? reduce(k, term) : term;
+    return term;
   }
 
   /// What a number comes to that each point adds: as often as points count, without a walk where bounds say how many. Null elsewhere.
@@ -309,6 +433,9 @@ private:
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
   std::optional<double> lag_;
+  Value scale_;                  ///< of exponents
+  SmallVector<Value> exponents_; ///< that fall with the first component
+  bool asksAbove_ = false;       ///< the first component is looked for only where terms get large
   bool hasPoints_;
   bool ok_ = true;
 };
@@ -353,7 +480,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     }
   bool hasPoints = !op.getYield().getCondition() &&
                    hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, l_.inFlight > 1, hasPoints, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;

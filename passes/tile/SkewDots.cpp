@@ -2,6 +2,7 @@
 // tile-skew-dots: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -10,6 +11,7 @@
 #include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Carried.h"
+#include "passes/tile/ExactFirst.h"
 #include "support/TargetRates.h"
 
 using namespace mlir;
@@ -339,6 +341,12 @@ struct TileSkewDotsPass : impl::TileSkewDotsBase<TileSkewDotsPass> {
           Value order = variesByTile(loop) && takesTurns(func, *round) ? makeOrder(func, loop) : Value();
           Skewer(loop, std::move(*round), order).run();
         }
+    SmallVector<ReduceOp> asked;
+    func.walk([&](ReduceOp reduce) {
+      if (kAskedAbove.isOn(reduce))
+        asked.push_back(reduce);
+    });
+    llvm::for_each(asked, makeExact);
   }
 
   /// Whether the rounds of a tile depend on where it lies, as those of causal rows and of windows do. Where all tiles have as many,
