@@ -78,7 +78,10 @@ public:
         return std::nullopt;
       round_.firstWaits.push_back(wait);
     }
-    return sort(firsts.back()) ? std::optional(std::move(round_)) : std::nullopt;
+    if (!sort(firsts.back()))
+      return std::nullopt;
+    packFirst();
+    return std::move(round_);
   }
 
 private:
@@ -163,6 +166,20 @@ private:
       }
     }
     return true;
+  }
+
+  /// Puts the factors of second products ahead of what mostly leaves sums as they are: that is a branch, which instructions do not cross,
+  /// and what makes factors would be alone beside it.
+  void packFirst() {
+    if (llvm::none_of(round_.pack, llvm::IsaPred<ScaleOp>))
+      return;
+    llvm::stable_sort(round_.pack, [&](Operation *a, Operation *b) { return isFreeFactor(a) && !isFreeFactor(b); });
+  }
+
+  /// Whether `op` makes a factor, of nothing that waits for sums.
+  bool isFreeFactor(Operation *op) {
+    return llvm::any_of(round_.seconds, [&](Second &s) { return DotOp(s.dot).getA().getDefiningOp() == op; }) &&
+           llvm::none_of(op->getOperands(), [&](Value v) { return llvm::is_contained(round_.pack, v.getDefiningOp()); });
   }
 
   static bool isIndexMath(Operation *op) {
