@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mlir/IR/Matchers.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/index/TileCondition.h"
 
 using namespace mlir;
@@ -77,6 +78,50 @@ SmallVector<Value> findPointMasks(CascadeOp op) {
     if (matchPattern(select.getFalseValue(), m_NegInfFloat()))
       llvm::append_range(masks, splitConjuncts(select.getCondition()));
   return masks;
+}
+
+static bool isAboveZero(Value v) {
+  std::optional<double> number = numberOf(v);
+  return number && *number > 0 && std::isfinite(*number);
+}
+
+/// Whether somebody asks what `v`, a cascade's first component or a multiple of it, comes to.
+static bool isAskedFor(Value v) {
+  return llvm::any_of(v.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto compare = dyn_cast<arith::CmpFOp>(user))
+      return !matchPattern(compare.getRhs(), m_NegInfFloat());
+    if (auto below = dyn_cast<arith::SubFOp>(user)) // (what excluded points are exponentials of)
+      return !matchPattern(below.getLhs(), m_NegInfFloat());
+    if (isa<arith::MulFOp>(user) && isAboveZero(user->getOperand(1 - use.getOperandNumber())))
+      return isAskedFor(user->getResult(0));
+    if (isa<ReadOp>(user))
+      return isAskedFor(user->getResult(0));
+    auto cascade = dyn_cast<CascadeOp>(user->getParentOp());
+    bool isItsOwn = isa<YieldOp>(user) && cascade && user->getParentRegion() == &cascade.getFinalize() && use.getOperandNumber() == 0;
+    return !isItsOwn || isAskedFor(cascade.getResult(0));
+  });
+}
+
+std::optional<FollowedExponents> findFollowedExponents(CascadeOp op, bool hasPoints) {
+  Value element = op.getElementValue(0);
+  auto select = element.getDefiningOp<arith::SelectOp>();
+  bool isChosenByRow = select && findSupport(select.getCondition(), op.getNumDims()).find_next(int(op.getNumParallel()) - 1) < 0;
+  if (op.getComponentKind(0) != Combiner::Max || !op.getComponentType(0).isF32() || isChosenByRow ||
+      isAskedFor(op.getFinalize().front().getArgument(op.getNumParallel())))
+    return std::nullopt;
+  FollowedExponents found;
+  for (auto power : op.getBlock().getOps<math::Exp2Op>()) {
+    Operation *exponent = power.getOperand().getDefiningOp();
+    if (!exponent || !fallsWith(op, power.getOperand(), element, hasPoints))
+      continue;
+    Value scale = exponent->getOperand(1);
+    if (found.scale && (scale != found.scale || exponent->getName() != found.exponents.front().getDefiningOp()->getName()))
+      return std::nullopt;
+    found.scale = scale;
+    found.exponents.push_back(power.getOperand());
+  }
+  return found.scale ? std::optional(found) : std::nullopt;
 }
 
 } // namespace kernelc::te

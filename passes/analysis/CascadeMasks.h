@@ -16,4 +16,15 @@ bool fallsWith(CascadeOp op, mlir::Value exponent, mlir::Value v, bool hasPoints
 /// walk may pass over. In order of the body.
 llvm::SmallVector<mlir::Value> findPointMasks(CascadeOp op);
 
+/// Exponents of powers of two that fall with the first component, a maximum x of f32: all are c v - c x, or all (v - x) c, with one c, and
+/// of the terms v that x is the largest of.
+struct FollowedExponents {
+  mlir::Value scale;
+  llvm::SmallVector<mlir::Value> exponents;
+};
+
+/// Those of a cascade that nobody asks what its first component comes to, other than whether that is -inf, infinite or NaN: any other
+/// number would do as well that keeps the powers from getting too large or too small.
+std::optional<FollowedExponents> findFollowedExponents(CascadeOp op, bool hasPoints);
+
 } // namespace kernelc::te

@@ -51,7 +51,8 @@ public:
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
     if (lag && canLag())
       lag_ = lag;
-    asksAbove_ = mayAsk && lag_ && findExponents() && !asksForFirst();
+    followed_ = mayAsk && lag_ ? findFollowedExponents(op_, hasPoints_) : std::nullopt;
+    asksAbove_ = followed_.has_value();
   }
 
   /// The launch indices of component k's parallel dims.
@@ -199,52 +200,6 @@ private:
 
   //===- A reference that is only looked for where terms get large -===//
 
-  /// The exponents of powers of two that fall with the first component: all are c v - c x, or all (v - x) c, with one c.
-  bool findExponents() {
-    Value element = op_.getElementValue(0);
-    auto select = element.getDefiningOp<arith::SelectOp>();
-    bool isChosenByRow = select && findSupport(select.getCondition(), op_.getNumDims()).find_next(op_.getNumParallel() - 1) < 0;
-    if (op_.getComponentKind(0) != Combiner::Max || !op_.getComponentType(0).isF32() || isChosenByRow)
-      return false;
-    for (auto power : op_.getBlock().getOps<math::Exp2Op>()) {
-      Operation *exponent = power.getOperand().getDefiningOp();
-      if (!exponent || !fallsWith(op_, power.getOperand(), element, hasPoints_))
-        continue;
-      Value scale = exponent->getOperand(1);
-      if (scale_ && (scale != scale_ || exponent->getName() != exponents_.front().getDefiningOp()->getName()))
-        return false;
-      scale_ = scale;
-      exponents_.push_back(power.getOperand());
-    }
-    return !exponents_.empty();
-  }
-
-  /// Whether somebody asks what the first component comes to, other than whether that is -inf, infinite or NaN.
-  bool asksForFirst() { return isAskedFor(op_.getFinalize().front().getArgument(op_.getNumParallel())); }
-
-  static bool isAskedFor(Value v) {
-    return llvm::any_of(v.getUses(), [](OpOperand &use) {
-      Operation *user = use.getOwner();
-      if (auto compare = dyn_cast<arith::CmpFOp>(user))
-        return !matchPattern(compare.getRhs(), m_NegInfFloat());
-      if (auto below = dyn_cast<arith::SubFOp>(user)) // (what excluded points are exponentials of)
-        return !matchPattern(below.getLhs(), m_NegInfFloat());
-      if (isa<arith::MulFOp>(user) && isAboveZero(user->getOperand(1 - use.getOperandNumber())))
-        return isAskedFor(user->getResult(0));
-      if (isa<ReadOp>(user))
-        return isAskedFor(user->getResult(0));
-      auto cascade = dyn_cast<CascadeOp>(user->getParentOp());
-      bool isItsOwn = isa<YieldOp>(user) && cascade && user->getParentRegion() == &cascade.getFinalize() && use.getOperandNumber() == 0;
-      return !isItsOwn || isAskedFor(cascade.getResult(0));
-    });
-  }
-
-  static bool isAboveZero(Value v) {
-    APFloat number(0.0);
-    auto root = v.getDefiningOp<math::RsqrtOp>();
-    return root ? isAboveZero(root.getOperand()) : matchPattern(v, m_ConstantFloat(&number)) && number.isFiniteNonZero() && !number.isNegative();
-  }
-
   Value splat(double number, ArrayRef<int64_t> shape) {
     auto type = RankedTensorType::get(shape, b_.getF32Type());
     return arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, Attribute(b_.getF32FloatAttr(float(number)))));
@@ -253,7 +208,7 @@ private:
   /// The first component after one more tile, where it moves only as terms would get larger than two to the `lag_` by it as it was: so
   /// nobody looks for the largest of them before. The exponents are what they are by it. (tile-skew-dots makes the first round exact.)
   Value followAbove(Value before, BodyToTiles &body, Value condition) {
-    Value v = maskedTerms(0, op_.getElementValue(0), body, condition), c = body.evaluate(scale_);
+    Value v = maskedTerms(0, op_.getElementValue(0), body, condition), c = body.evaluate(followed_->scale);
     if (!v || !c)
       return {};
     ArrayRef<int64_t> rows = kept_[0], points = full_[0];
@@ -275,12 +230,12 @@ private:
                             : times(arith::SubFOp::create(b_, loc_, nextReference, reference));
     auto shifted = arith::SubFOp::create(b_, loc_, exponents, body.broadcast(shift, points));
     tile::kMostlyZero.putOn(shifted);
-    for (Value exponent : exponents_)
+    for (Value exponent : followed_->exponents)
       body.bind(exponent, shifted);
     return next;
   }
 
-  bool isFused() { return isa<math::FmaOp>(exponents_.front().getDefiningOp()); }
+  bool isFused() { return isa<math::FmaOp>(followed_->exponents.front().getDefiningOp()); }
 
   /// The exponents of terms `v` by a reference, written as the body has them.
   Value exponentsBy(Value v, Value reference, Value c, BodyToTiles &body) {
@@ -433,9 +388,8 @@ private:
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
   std::optional<double> lag_;
-  Value scale_;                  ///< of exponents
-  SmallVector<Value> exponents_; ///< that fall with the first component
-  bool asksAbove_ = false;       ///< the first component is looked for only where terms get large
+  std::optional<FollowedExponents> followed_;
+  bool asksAbove_ = false; ///< the first component is looked for only where terms get large
   bool hasPoints_;
   bool ok_ = true;
 };
