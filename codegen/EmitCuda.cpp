@@ -307,9 +307,8 @@ bool Emitter::emitControl(Operation *op) {
       .Case<scf::ForOp>([&](auto o) { return emitFor(o), true; })
       .Case<scf::IfOp>([&](auto o) { return emitIf(o), true; })
       .Case<cu::CountWhereOp>([&](auto o) { return emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()), true; })
-      .Case<cu::FindWhereOp>([&](auto o) {
-        return asksLanes(o) ? emitAskLanes(o) : emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true;
-      })
+      .Case<cu::FindWhereOp>(
+          [&](auto o) { return asksLanes(o) ? emitAskLanes(o) : emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::ExtremeOp>(
           [&](auto o) { return emitSearch(o, o.getSmallest() ? "kc_smallest" : "kc_largest", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::LambdaOp>([&](auto o) { return emitLambda(o), true; })

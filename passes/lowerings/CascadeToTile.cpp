@@ -32,7 +32,8 @@ public:
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
-  /// as an exponent of two, terms may get before the first component moves. `mayAsk`: a first round stands alone. `hasPoints`: every result has a point that counts.
+  /// as an exponent of two, terms may get before the first component moves. `mayAsk`: a first round stands alone. `hasPoints`: every result
+  /// has a point that counts.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
                  Where where, std::optional<double> lag, bool mayAsk, bool hasPoints, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),

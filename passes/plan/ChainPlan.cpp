@@ -125,7 +125,7 @@ bool Scheduler::followsSeldom(const LaunchPlan &l) {
     auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
     bool hasPoints = cascade && !getYield(cascade).getCondition() &&
                      hasPointEverywhere(getCondition(cascade), getExtents(cascade), getNumParallel(cascade), facts_);
-    return cascade && findFollowedExponents(cascade, hasPoints).has_value();
+    return cascade && findFollowedExponents(cascade, hasPoints, &facts_).has_value();
   });
 }
 

@@ -22,9 +22,9 @@ Value sourceOf(Value v) {
 /// Whether all rows say that their reference is none.
 bool isNewEverywhere(Value isNew) {
   auto compare = sourceOf(isNew).getDefiningOp<arith::CmpFOp>();
-  return matchPattern(sourceOf(isNew), m_One()) || (compare && compare.getPredicate() == arith::CmpFPredicate::OEQ &&
-                                                    matchPattern(compare.getLhs(), m_NegInfFloat()) &&
-                                                    matchPattern(compare.getRhs(), m_NegInfFloat()));
+  return matchPattern(sourceOf(isNew), m_One()) ||
+         (compare && compare.getPredicate() == arith::CmpFPredicate::OEQ && matchPattern(compare.getLhs(), m_NegInfFloat()) &&
+          matchPattern(compare.getRhs(), m_NegInfFloat()));
 }
 
 } // namespace
