@@ -6,6 +6,7 @@
 #include "codegen/Helpers.h"
 #include "codegen/Lines.h"
 #include "ir/cu/Marks.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -195,6 +196,19 @@ void Emitter::emitSearch(Operation *op, StringRef helper, BlockArgument candidat
   line("});");
 }
 
+/// Whether a search among 32 numbers does not ask for them: the first of them is found where a lane says that the condition holds.
+static bool asksLanes(cu::FindWhereOp op) {
+  return getConstantIntValue(op.getFrom()) == 0 && getConstantIntValue(op.getEnd()) == 32 && !op.getFound() &&
+         op.getCandidate().use_empty() && llvm::hasSingleElement(op.getCondition().front());
+}
+
+void Emitter::emitAskLanes(cu::FindWhereOp op) {
+  use("kc_find_lane");
+  StringRef wanted = cu::findName(op.getLoc());
+  std::string holds = expr(op.getHeld()).text;
+  line("const int " + names_.declare(op.getResult(), wanted.empty() ? "found" : wanted) + " = kc_find_lane(" + holds + ");");
+}
+
 /// Whether `user` may change what `array` holds.
 static bool mayChange(Operation *user, Value array) {
   auto copy = dyn_cast<cu::CopyOp>(user);
@@ -274,7 +288,8 @@ bool Emitter::emitControl(Operation *op) {
       .Case<scf::ForOp>([&](auto o) { return emitFor(o), true; })
       .Case<scf::IfOp>([&](auto o) { return emitIf(o), true; })
       .Case<cu::CountWhereOp>([&](auto o) { return emitSearch(o, "kc_count_where", o.getCandidate(), o.getHeld()), true; })
-      .Case<cu::FindWhereOp>([&](auto o) { return emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
+      .Case<cu::FindWhereOp>(
+          [&](auto o) { return asksLanes(o) ? emitAskLanes(o) : emitSearch(o, "kc_find_where", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::ExtremeOp>(
           [&](auto o) { return emitSearch(o, o.getSmallest() ? "kc_smallest" : "kc_largest", o.getCandidate(), o.getHeld()), true; })
       .Case<cu::LambdaOp>([&](auto o) { return emitLambda(o), true; })

@@ -139,6 +139,7 @@ private:
   /// Declares the variable that ends up as what a loop or branch leaves.
   const std::string &declareLeft(mlir::Value left, mlir::Value declared, llvm::StringRef otherwise);
   /// `helper(arguments.., [&](i) { return condition; })`
+  void emitAskLanes(cu::FindWhereOp op);
   void emitSearch(mlir::Operation *op, llvm::StringRef helper, mlir::BlockArgument candidate, mlir::Value condition);
   void emitLambda(cu::LambdaOp op);
   void declareSlotNames();

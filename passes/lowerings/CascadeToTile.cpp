@@ -7,6 +7,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/PointCount.h"
@@ -31,9 +32,10 @@ public:
   using Round = std::function<Value(BodyToTiles &, Value)>;
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
-  /// as an exponent of two, terms may get before the first component moves. `hasPoints`: every result has a point that counts.
+  /// as an exponent of two, terms may get before the first component moves. `mayAsk`: a first round stands alone. `hasPoints`: every result
+  /// has a point that counts.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, bool hasPoints, Location loc)
+                 Where where, std::optional<double> lag, bool mayAsk, bool hasPoints, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
         reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints) {
     BodyToTiles shaper(b_, c_, op_, dims_);
@@ -50,6 +52,8 @@ public:
       oneState_ |= isa<arith::DivFOp>(o) || o.getDialect()->getNamespace() == math::MathDialect::getDialectNamespace();
     if (lag && canLag())
       lag_ = lag;
+    followed_ = mayAsk && lag_ ? findFollowedExponents(op_, hasPoints_) : std::nullopt;
+    asksAbove_ = followed_.has_value();
   }
 
   /// The launch indices of component k's parallel dims.
@@ -64,7 +68,7 @@ public:
     Values start;
     for (unsigned k = 0; loops && k < op_.getNumComponents(); ++k)
       start.push_back(identity(k, stateShape(k)));
-    if (loops && lag_)
+    if (loops && lag_ && !asksAbove_)
       start.push_back(identity(0, stateShape(0)));
     Values states = loopNest(start, [&](Values carried) {
       Values next = addTile(carried);
@@ -72,7 +76,7 @@ public:
     });
     if (!ok_)
       return std::nullopt;
-    if (loops && lag_)
+    if (loops && lag_ && !asksAbove_)
       states = catchUp(states);
     Values finals = oneState_ && !merge ? states : meet(states, merge);
     return ok_ ? std::optional(finals) : std::nullopt;
@@ -195,6 +199,73 @@ private:
     return finals;
   }
 
+  //===- A reference that is only looked for where terms get large -===//
+
+  Value splat(double number, ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, b_.getF32Type());
+    return arith::ConstantOp::create(b_, loc_, type, SplatElementsAttr::get(type, Attribute(b_.getF32FloatAttr(float(number)))));
+  }
+
+  /// The first component after one more tile, where it moves only as terms would get larger than two to the `lag_` by it as it was: so
+  /// nobody looks for the largest of them before. The exponents are what they are by it. (tile-skew-dots makes the first round exact.)
+  Value followAbove(Value before, BodyToTiles &body, Value condition) {
+    Value v = maskedTerms(0, op_.getElementValue(0), body, condition), c = body.evaluate(followed_->scale);
+    if (!v || !c)
+      return {};
+    ArrayRef<int64_t> rows = kept_[0], points = full_[0];
+    auto isNone = [&](Value x) -> Value {
+      Value none = splat(-std::numeric_limits<double>::infinity(), rows);
+      return arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OEQ, x, none);
+    };
+    auto choose = [&](Value on, Value x, Value y) -> Value { return arith::SelectOp::create(b_, loc_, on, x, y); };
+    Value ofRows = body.broadcast(c, rows), isNew = isNone(before), reference = choose(isNew, splat(0, rows), before);
+    auto times = [&](Value x) -> Value { return arith::MulFOp::create(b_, loc_, x, ofRows); };
+    Value exponents = exponentsBy(v, reference, c, body);
+    auto [top, any] = largest(exponents, body.broadcast(isNew, points));
+    Value above = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UGT, top, splat(*lag_, rows));
+    Value moves = arith::OrIOp::create(b_, loc_, any, above);
+    Value inverse = arith::DivFOp::create(b_, loc_, splat(1, rows), ofRows);
+    Value moved = math::FmaOp::create(b_, loc_, top, inverse, reference);
+    Value next = choose(moves, moved, before), nextReference = choose(isNone(next), splat(0, rows), next);
+    Value shift = isFused() ? arith::SubFOp::create(b_, loc_, times(nextReference), times(reference)).getResult()
+                            : times(arith::SubFOp::create(b_, loc_, nextReference, reference));
+    auto shifted = arith::SubFOp::create(b_, loc_, exponents, body.broadcast(shift, points));
+    tile::kMostlyZero.putOn(shifted);
+    for (Value exponent : followed_->exponents)
+      body.bind(exponent, shifted);
+    return next;
+  }
+
+  bool isFused() { return isa<math::FmaOp>(followed_->exponents.front().getDefiningOp()); }
+
+  /// The exponents of terms `v` by a reference, written as the body has them.
+  Value exponentsBy(Value v, Value reference, Value c, BodyToTiles &body) {
+    ArrayRef<int64_t> rows = kept_[0], points = full_[0];
+    Value ofPoints = body.broadcast(c, points);
+    if (!isFused())
+      return arith::MulFOp::create(b_, loc_, arith::SubFOp::create(b_, loc_, v, body.broadcast(reference, points)), ofPoints);
+    Value lowered = arith::MulFOp::create(b_, loc_, reference, body.broadcast(c, rows));
+    return math::FmaOp::create(b_, loc_, v, ofPoints, body.broadcast(arith::NegFOp::create(b_, loc_, lowered), points));
+  }
+
+  /// The largest of each row of `exponents`, and whether `isNew` holds, where either is asked.
+  std::pair<Value, Value> largest(Value exponents, Value isNew) {
+    SmallVector<Type> types{RankedTensorType::get(kept_[0], b_.getF32Type()), RankedTensorType::get(kept_[0], b_.getI1Type())};
+    Attribute none = identityOf(Combiner::Max, b_.getF32Type(), b_);
+    auto op = tile::ReduceOp::create(b_, at(0), types, Combiner::Custom, ValueRange{exponents, isNew}, sorted_,
+                                     b_.getArrayAttr({none, b_.getBoolAttr(false)}));
+    tile::kAskedAbove.putOn(op, int64_t(*lag_));
+    OpBuilder::InsertionGuard guard(b_);
+    Block &block = op.getCombine().emplaceBlock();
+    for (Type type : {Type(b_.getF32Type()), Type(b_.getI1Type()), Type(b_.getF32Type()), Type(b_.getI1Type())})
+      block.addArgument(type, loc_);
+    b_.setInsertionPointToEnd(&block);
+    Value most = te::combine(Combiner::Max, block.getArgument(0), block.getArgument(2), b_, loc_);
+    Value either = arith::OrIOp::create(b_, loc_, block.getArgument(1), block.getArgument(3));
+    tile::StateOp::create(b_, loc_, ValueRange{most, either});
+    return {op.getResult(0), op.getResult(1)};
+  }
+
   /// The states after one more tile; without `carried` it is the only one.
   Values addTile(ArrayRef<Value> carried) {
     BodyToTiles body(b_, c_, op_, dims_);
@@ -204,12 +275,15 @@ private:
       condition = body.conjunction(condition, where_(op_.getYield().getCondition(), body), loc_);
     condition = body.conjunction(condition, body.inside(reduced_, loc_), loc_);
     Values next;
-    Value all = lag_ && !carried.empty() ? carried.back() : Value();
+    Value all = lag_ && !asksAbove_ && !carried.empty() ? carried.back() : Value();
     for (unsigned k = 0; k < op_.getNumComponents() && ok_; ++k) {
-      Value moved = carried.empty() ? Value() : rescale(carried, next, k, stateShape(k));
-      Value state = products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k])) : addTerms(k, body, condition, moved);
+      bool isReference = k == 0 && asksAbove_ && !carried.empty();
+      Value moved = carried.empty() || isReference ? Value() : rescale(carried, next, k, stateShape(k));
+      Value state = isReference    ? followAbove(carried[0], body, condition)
+                    : products_[k] ? products_[k](body, moved ? moved : identity(k, kept_[k]))
+                                   : addTerms(k, body, condition, moved);
       ok_ &= bool(state);
-      if (ok_ && lag_ && k == 0 && !carried.empty())
+      if (ok_ && all && k == 0)
         state = follow(carried, state, all);
       if (!ok_)
         break;
@@ -238,6 +312,12 @@ private:
     }
     if (Value sum = sumOfConstant(k, element, body))
       return sum;
+    Value term = maskedTerms(k, element, body, condition);
+    return term && oneState_ ? reduce(k, term) : term;
+  }
+
+  /// `element` at all points of the tile, neutral at those that do not count.
+  Value maskedTerms(unsigned k, Value element, BodyToTiles &body, Value condition) {
     Value term = body.evaluate(element);
     if (!term)
       return term;
@@ -248,7 +328,7 @@ private:
       if (k == 0 && oneState_)
         bindExcluded(element, term, body);
     }
-    return oneState_ ? reduce(k, term) : term;
+    return term;
   }
 
   /// What a number comes to that each point adds: as often as points count, without a walk where bounds say how many. Null elsewhere.
@@ -309,6 +389,8 @@ private:
   SmallVector<SmallVector<int64_t>> kept_, full_; ///< shapes of a component with and without its points
   bool oneState_ = false;                         ///< of the block
   std::optional<double> lag_;
+  std::optional<FollowedExponents> followed_;
+  bool asksAbove_ = false; ///< the first component is looked for only where terms get large
   bool hasPoints_;
   bool ok_ = true;
 };
@@ -333,7 +415,16 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
                      f = dotForm(Summation(op, k), *contractions[k], dims)](BodyToTiles &body, Value sum) {
         return addRound(Summation(op, k), c, f, dims, body, sum, loc);
       };
-  auto bind = [&](BodyToTiles &body) { bindSums(op, body); };
+  SmallVector<PickingMask> picking;
+  if (!open_.empty())
+    picking = findPickingMasks(op, l_, ops_, dims, open_.front());
+  Value isPicked; // of a round
+  auto bind = [&](BodyToTiles &body) {
+    bindSums(op, body);
+    for (const PickingMask &mask : picking)
+      if (mask.isWhole)
+        body.bind(mask.condition, isPicked ? isPicked : body.constantTile(true, cu::unnamed(loc)));
+  };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
   // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
   std::optional<double> lag;
@@ -344,7 +435,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     }
   bool hasPoints = !op.getYield().getCondition() &&
                    hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, hasPoints, loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, l_.inFlight > 1, hasPoints, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
@@ -357,7 +448,15 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
       ok = ok && llvm::all_of(made, [&](size_t n) { return succeeded(emitStatement(n)); });
       return ok ? body(llvm::to_vector(carried)) : Values(carried);
     };
-    return walkRounds({open_, op.getCondition(), dims, plain, open_.size(), nullptr, 1, least}, start, round);
+    auto where = [&]() -> Value {
+      Value holds = holdsInPieces(op, picking, dims);
+      ok &= bool(holds);
+      return holds;
+    };
+    llvm::function_ref<Value()> choice = nullptr;
+    if (!picking.empty())
+      choice = where;
+    return walkRounds({open_, op.getCondition(), dims, plain, open_.size(), choice, 1, least, &isPicked}, start, round);
   };
   auto merge = [&](Combiner kind, Value value) {
     return tile::ClusterReduceOp::create(b_, loc, TypeRange{value.getType()}, kind, value).getResult(0);

@@ -16,6 +16,15 @@ mlir::LogicalResult checkLowerable(tile::FuncOp func);
 
 /// Ops of which runs with one layout become one loop (ElementwiseToCu.cpp).
 bool isElementwise(mlir::Operation *op);
+/// Whether its second operand mostly leaves its first one as it is (tile.scale, differences with what is mostly zero): not elementwise
+/// then.
+bool isMostlyNeutral(mlir::Operation *op);
+/// The exponential of a difference with what is mostly zero, of `exponents`, if all there is of it is one: a thread makes its first
+/// `guessedRegisters` as if it were zero, before anybody knows, and once more where it is not.
+mlir::math::Exp2Op findGuessed(mlir::Value exponents);
+int64_t guessedRegisters();
+/// Makes these of `moved`, what has become of `exponents` by now, if there are any.
+void guess(ThreadCode &c, mlir::Value exponents, mlir::Value moved, const tile::Layout &layout);
 
 class SlotAddress;
 
@@ -89,7 +98,7 @@ private:
   RegTile registersToGoOnIn(mlir::Operation *op, const tile::Layout &layout);
   void lowerRun(llvm::ArrayRef<mlir::Operation *> run);
   void lowerSlice(tile::SliceOp slice);
-  void lowerScale(tile::ScaleOp op);
+  void lowerMostlyNeutral(mlir::Operation *op);
   mlir::Value fetch(mlir::Value tile, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
   void scalarOp(mlir::Operation *op, const OpenDigits &open, llvm::DenseMap<mlir::Value, mlir::Value> &inRun);
   /// `layout`: the array's registers, if not those of `from`.

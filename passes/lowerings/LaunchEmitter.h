@@ -9,6 +9,7 @@
 #include "passes/index/Domain.h"
 #include "passes/index/TileCondition.h"
 #include "passes/lowerings/BodyToTiles.h"
+#include "passes/plan/PickedTiles.h"
 #include "passes/plan/PlanAttr.h"
 
 namespace kernelc {
@@ -133,7 +134,8 @@ private:
     /// Makes a condition on data at the current offsets of the picked indices, one i1: tiles for which it does not hold are passed over.
     llvm::function_ref<mlir::Value()> where = nullptr;
     int64_t chunk = 1; ///< more (of one sum, without `where`): so many rounds start afresh together, and what they come to is added up
-    int64_t least = 0; ///< so many rounds at least, also where the first one has no point of the domain
+    int64_t least = 0; ///< so many rounds at least, also where the first one has no point of the domain, or none is picked
+    mlir::Value *isPicked = nullptr; ///< becomes, within a round, whether `where` has picked it, one i1; null where it always has
   };
   /// Carries sums that start as `init`.
   Values walkRounds(const Walk &walk, mlir::ValueRange init, llvm::function_ref<Values(mlir::ValueRange)> body);
@@ -330,6 +332,10 @@ private:
   mlir::Value operand(mlir::Value factor, mlir::Type unitType, std::optional<mlir::IntegerSet> where, llvm::ArrayRef<mlir::Value> mask,
                       llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k, BodyToTiles &body, mlir::Location loc, bool &rounded);
 
+  // PickedRounds.cpp
+  /// Whether points of the tile at the current offsets count by `masks`, one i1: each mask is asked at a point of each of its pieces.
+  /// Null after a diagnostic.
+  mlir::Value holdsInPieces(te::CascadeOp op, llvm::ArrayRef<te::PickingMask> masks, llvm::ArrayRef<int64_t> dims);
   // TileChoice.cpp
   /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
   /// of one i1, never wrongly false. Null after a diagnostic.

@@ -4,6 +4,7 @@
 // A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then
 // lanes by shuffles, then warps through shared memory; each step in a fixed order, so that two
 // runs agree bit for bit.
+#include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/te/Te.h"
@@ -41,19 +42,80 @@ public:
       results_.push_back(t);
       c_.tiles[result] = t;
     }
-    // Registers and lanes.
-    OpenDigits open;
-    c_.overDigits(keptReg_, loc_, open, [&] {
-      SmallVector<Value> partial = overRegisters(open);
-      overLanes(partial);
-      for (auto [t, v] : llvm::zip(results_, partial))
-        memref::StoreOp::create(c_.b, loc_, v, t.array, c_.registerIndex(kept_, open, loc_));
-    });
+    auto limit = tile::kAskedAbove.findOn(op_);
+    c_.inBranch(limit ? isAbove(*limit) : Value(), loc_, [&] { overThreads(); });
     if (llvm::any_of(layout_.warp, [&](const Digit &d) { return isReduced(d); }))
       overWarps();
   }
 
 private:
+  /// Registers and lanes.
+  void overThreads() {
+    OpenDigits open;
+    c_.overDigits(keptReg_, loc_, open, [&] {
+      SmallVector<Value> partial = overRegisters(open);
+      overLanes(partial);
+      storeRow(partial, open);
+    });
+  }
+
+  void storeRow(ValueRange values, const OpenDigits &open) {
+    for (auto [t, v] : llvm::zip(results_, values))
+      memref::StoreOp::create(c_.b, loc_, v, t.array, c_.registerIndex(kept_, open, loc_));
+  }
+
+  /// Whether some thread of the warp has a number above `limit`, or a condition that holds. Until then results are neutral. Numbers above
+  /// one that is not negative are so as words, too, NaN without a sign among them; an instruction compares three of these.
+  Value isAbove(int64_t limit) {
+    constexpr int64_t kChains = 4; // of comparisons, none of which waits for another
+    OpBuilder &b = c_.b;
+    guess(c_, op_.getInputs()[0], op_.getInputs()[0], layout_);
+    Type word = b.getI32Type();
+    Value zero = c_.index(0, loc_);
+    Value most = c_.allocate(kChains, word, c_.named("most_bits", loc_)), holds = c_.allocate(1, b.getI1Type(), c_.named("is_new", loc_));
+    auto number = [&](int64_t v) -> Value { return arith::ConstantIntOp::create(b, loc_, v, 32); };
+    for (int64_t chain = 0; chain < kChains; ++chain)
+      memref::StoreOp::create(b, loc_, number(std::numeric_limits<int32_t>::min()), most, c_.index(chain, loc_));
+    memref::StoreOp::create(b, loc_, arith::ConstantOp::create(b, loc_, b.getBoolAttr(false)), holds, zero);
+    OpenDigits open;
+    c_.overDigits(layout_.reg, loc_, open, [&] {
+      Value bits = arith::BitcastOp::create(b, loc_, word, c_.element(op_.getInputs()[0], open, loc_));
+      Value chain = arith::RemSIOp::create(b, loc_, c_.registerIndex(layout_, open, loc_), c_.index(kChains, loc_));
+      Value before = memref::LoadOp::create(b, loc_, most, chain);
+      memref::StoreOp::create(b, loc_, arith::MaxSIOp::create(b, loc_, before, bits), most, chain);
+    });
+    Value largest = memref::LoadOp::create(b, loc_, most, zero);
+    for (int64_t chain = 1; chain < kChains; ++chain)
+      largest = arith::MaxSIOp::create(b, loc_, largest, memref::LoadOp::create(b, loc_, most, c_.index(chain, loc_)));
+    auto spread = op_.getInputs()[1].getDefiningOp<tile::BroadcastOp>();
+    Value rows = spread ? spread.getInput() : op_.getInputs()[1];
+    c_.overDigits(spread ? keptReg_ : layout_.reg, loc_, open, [&] {
+      Value before = memref::LoadOp::create(b, loc_, holds, zero), here = c_.element(rows, open, loc_);
+      memref::StoreOp::create(b, loc_, arith::OrIOp::create(b, loc_, before, here), holds, zero);
+      if (spread)
+        storeRow(identity(), open);
+    });
+    if (!spread)
+      c_.overDigits(keptReg_, loc_, open, [&] { storeRow(identity(), open); });
+    int32_t bits = llvm::bit_cast<int32_t>(float(limit));
+    Value above = arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::sgt, largest, number(bits));
+    return anyLane(arith::OrIOp::create(b, loc_, above, memref::LoadOp::create(b, loc_, holds, zero)));
+  }
+
+  /// Whether `holds` does for a lane of the warp.
+  Value anyLane(Value holds) {
+    OpBuilder &b = c_.b;
+    auto lanes = cu::FindWhereOp::create(b, c_.named("lane_above", loc_), b.getIndexType(), c_.index(0, loc_), c_.index(32, loc_), Value());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      Block &block = lanes.getCondition().emplaceBlock();
+      block.addArgument(b.getIndexType(), c_.named("at", loc_));
+      b.setInsertionPointToStart(&block);
+      cu::HoldsOp::create(b, loc_, holds);
+    }
+    return arith::CmpIOp::create(b, loc_, arith::CmpIPredicate::slt, lanes, c_.index(32, loc_));
+  }
+
   bool isReduced(const Digit &d) { return llvm::is_contained(op_.getDims(), d.dim); }
   static int64_t count(ArrayRef<Digit> digits) {
     int64_t n = 1;

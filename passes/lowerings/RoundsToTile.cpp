@@ -18,7 +18,8 @@ class LaunchEmitter::RoundsLoop {
 public:
   RoundsLoop(LaunchEmitter &emitter, const Walk &walk)
       : e_(emitter), b_(emitter.b_), l_(emitter.l_), w_(walk), symbols_(l_.extents.getNumSymbols()), last_(walk.k[walk.picked - 1]),
-        facts_{emitter.plan_.sizeDiv, emitter.plan_.sizeMax}, perPick_(b_.getAffineConstantExpr(1)), ended_(walk.k.size()) {
+        facts_{emitter.plan_.sizeDiv, emitter.plan_.sizeMax}, least_(walk.where ? 0 : walk.least), perPick_(b_.getAffineConstantExpr(1)),
+        ended_(walk.k.size()) {
     for (auto [n, i] : llvm::enumerate(w_.k)) {
       counts_.push_back(l_.extents.getResult(i).ceilDiv(l_.tiles[i]));
       if (n >= w_.picked)
@@ -29,7 +30,7 @@ public:
   SmallVector<Value> emit(ValueRange init, llvm::function_ref<Values(ValueRange)> body) {
     countTiles();
     SmallVector<Value> outside(e_.c_.offsets);
-    Value zero = constant(0), rounds = w_.where ? countPicked() : tileCount_;
+    Value zero = constant(0), picked = w_.where ? countPicked() : Value(), rounds = picked ? atLeast(picked) : tileCount_;
     OpBuilder::InsertionGuard guard(b_);
     scf::ForOp chunks = w_.chunk > 1 ? openChunks(zero, rounds, init) : scf::ForOp(); // (of one sum)
     Value from = chunks ? chunks.getInductionVar() : zero, to = chunks ? endOfChunk(from, rounds) : rounds;
@@ -42,7 +43,9 @@ public:
     size_t sums = init.size();
     ValueRange search = loop.getRegionIterArgs().drop_front(sums);
     Value tile = w_.where ? findTile(search, zero) : Value(loop.getInductionVar());
-    place(tile, 0, w_.picked);
+    place(w_.where && w_.least ? keepWalked(tile) : tile, 0, w_.picked);
+    if (picked && w_.isPicked && w_.least)
+      *w_.isPicked = isBefore(loop.getInductionVar(), picked);
     if (walksOthers())
       place(search[1], w_.picked, w_.k.size());
     SmallVector<Value> next = body(llvm::to_vector_of<Value>(loop.getRegionIterArgs().take_front(sums)));
@@ -139,7 +142,7 @@ private:
       total = simplifyAffineExpr(total.replaceDims({own.getMap().getResult(0)}), e_.c_.rank(), symbols_);
       span.assign(own.getOperands_().begin(), own.getOperands_().end());
       AffineExpr fewest = e_.extremeOfTiles(total, /*high=*/false);
-      isOften = fewest && isPositive(simplifyAffineExpr(fewest + 1 - w_.least, 0, symbols_));
+      isOften = fewest && isPositive(simplifyAffineExpr(fewest + 1 - least_, 0, symbols_));
     }
     Location counted = w_.where ? namedPlainly(last_, "_tiles") : NameLoc::get(b_.getStringAttr(walked() + "_tiles"), cu::unnamed(w_.loc));
     tileCount_ = apply(total, span, counted);
@@ -148,17 +151,17 @@ private:
         tileCount_ = arith::MulIOp::create(b_, counted, tileCount_, points.number);
         isOften = false;
       }
-    bool mayBeFewer = !span.empty() || (w_.least && !isPositive(total));
+    bool mayBeFewer = !span.empty() || (least_ && !isPositive(total));
     limitCount(isOften, mayBeFewer, counted);
   }
 
   /// Tiles are counted on from loop to loop: of an empty span there are none, not fewer; and none of results outside the domain.
   void limitCount(bool isOften, bool mayBeFewer, Location counted) {
-    if (isOften && w_.least)
-      tileCount_.getDefiningOp<tile::ApplyOp>().setLeast(w_.least);
+    if (isOften && least_)
+      tileCount_.getDefiningOp<tile::ApplyOp>().setLeast(least_);
     if (mayBeFewer && !isOften)
-      tileCount_ = arith::MaxSIOp::create(b_, counted, tileCount_, constant(w_.least));
-    if (Value holds = w_.set && !w_.least ? e_.resultHolds(*w_.set, w_.dims, w_.k, w_.loc) : Value())
+      tileCount_ = arith::MaxSIOp::create(b_, counted, tileCount_, constant(least_));
+    if (Value holds = w_.set && !least_ ? e_.resultHolds(*w_.set, w_.dims, w_.k, w_.loc) : Value())
       tileCount_ = arith::SelectOp::create(b_, counted, holds, tileCount_, constant(0));
   }
 
@@ -212,6 +215,25 @@ private:
     return walksOthers() ? apply(b_.getAffineDimExpr(0) * perPick_, count.getResult(), named(w_.k.back(), "_rounds")) : count.getResult();
   }
 
+  /// So many rounds at least as are asked for, where none may be picked.
+  Value atLeast(Value picked) {
+    return w_.least ? arith::MaxSIOp::create(b_, named(last_, "_walked"), picked, constant(w_.least)).getResult() : picked;
+  }
+
+  /// A tile that is there, also where none was found.
+  Value keepWalked(Value tile) {
+    Location at = namedPlainly(last_, "_kept");
+    Value last = arith::SubIOp::create(b_, at, tileCount_, constant(1));
+    return arith::MinSIOp::create(b_, at, tile, arith::MaxSIOp::create(b_, at, last, constant(0)));
+  }
+
+  /// One i1: whether a round was picked, not only walked.
+  Value isBefore(Value round, Value picked) {
+    auto type = RankedTensorType::get(SmallVector<int64_t>(e_.c_.rank(), 1), b_.getIndexType());
+    Value n = tile::SplatOp::create(b_, w_.loc, type, round), end = tile::SplatOp::create(b_, w_.loc, type, picked);
+    return arith::CmpIOp::create(b_, w_.loc, arith::CmpIPredicate::slt, n, end);
+  }
+
   scf::ForOp openChunks(Value zero, Value rounds, ValueRange init) {
     auto chunks = scf::ForOp::create(b_, w_.loc, zero, rounds, constant(w_.chunk), init);
     chunks.getInductionVar().setLoc(named(w_.k.back(), "_chunk"));
@@ -256,6 +278,7 @@ private:
   unsigned symbols_;
   int64_t last_; ///< the fastest of the picked indices
   SizeFacts facts_;
+  int64_t least_;                  ///< tiles that are counted at least
   SmallVector<AffineExpr> counts_; ///< tiles of each index
   AffineExpr perPick_;             ///< of all indices that are not picked
   SmallVector<Points> ended_;      ///< of each index but the slowest

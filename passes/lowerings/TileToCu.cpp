@@ -108,6 +108,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
     cu::CommentOp::create(b_, cu::unnamed(op->getLoc()), text);
   Location loc = op->getLoc();
   Type index = b_.getIndexType();
+  if (isMostlyNeutral(op))
+    return lowerMostlyNeutral(op), success();
   auto define = [&](Value number) { return c_.scalars[op->getResult(0)] = number, success(); };
   auto by = [&](auto *lower) { return [this, lower](auto o) { return lower(c_, o), success(); }; };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -124,7 +126,6 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       .Case([&](scf::ForOp o) { return lowerFor(o); })
       .Case([&](scf::IfOp o) { return lowerIf(o); })
       .Case([&](RolesOp o) { return lowerRoles(o); })
-      .Case([&](ScaleOp o) { return lowerScale(o), success(); })
       .Case([&](SliceOp o) { return lowerSlice(o), success(); })
       .Case<LoadOp>(by(lowerLoad))
       .Case<StoreOp>(by(lowerStore))

@@ -2,11 +2,13 @@
 // Tiles, warps and slots of launches with two chained products.
 #include "passes/plan/Chain.h"
 #include "passes/plan/ChainUnit.h"
+#include "passes/plan/PickedTiles.h"
 #include "passes/plan/Scheduler.h"
 
 #include "ir/tile/SlotLayout.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/analysis/CascadeMasks.h"
+#include "passes/index/Domain.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,6 +18,11 @@ namespace kernelc::te {
 namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
+
+/// Of a cascade that looks for its reference only where terms get large (docs/lab/2026-11-28-chains-12.md): columns of a round of three
+/// warpgroups, which instructions bound, and how many columns of results for one of a round save two warpgroups more by not being scaled
+/// than waiting for a branch costs them.
+constexpr int64_t kSeldomRound = 112, kSeldomColumns = 2;
 
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
@@ -110,7 +117,16 @@ bool Scheduler::canFeedFirsts(const LaunchPlan &p, const FirstsOfLaunch &firsts)
 }
 
 bool Scheduler::isUneven(const LaunchPlan &l) {
-  return llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+  return mayPickTiles(l, ops_) || llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+}
+
+bool Scheduler::followsSeldom(const LaunchPlan &l) {
+  return llvm::any_of(l.ops, [&](int64_t ordinal) {
+    auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]);
+    bool hasPoints = cascade && !getYield(cascade).getCondition() &&
+                     hasPointEverywhere(getCondition(cascade), getExtents(cascade), getNumParallel(cascade), facts_);
+    return cascade && findFollowedExponents(cascade, hasPoints, &facts_).has_value();
+  });
 }
 
 bool Scheduler::growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bool fromStart) {
@@ -256,7 +272,7 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
       balance(p, walked);
       // L2 bounds rows that are brought again every round: two blocks share what they walk (docs/lab/2026-11-26-cascades.md).
       int64_t most = extentMax(p, p.clusterIndex), blocks = most < 0 ? 0 : llvm::divideCeil(most, p.tiles[p.clusterIndex]);
-      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex))
+      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex) && !mayPickTiles(p, ops_))
         p.cluster = 2;
       l = p;
       return true;
@@ -279,6 +295,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
   int64_t walked = second[chain.walked];
   bool isCascade = llvm::any_of(l.ops, [&](int64_t o) { return isa<CascadeOp>(ops_[o]); });
   const ChainUnit unit = unitOfChain(chain.second, target_);
+  bool seldom = isCascade && followsSeldom(l);
   std::vector<LaunchPlan> plans = chainsOfRows(l, chain.rows(), chain.second.batch, second);
   if (unit.onCores)
     plans = coresPlans(plans.back()); // of few rows
@@ -296,7 +313,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;
-    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{costs_.chains.threesRound}
+    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{seldom ? kSeldomRound : costs_.chains.threesRound}
                                   : unit.onCores ? SmallVector<int64_t>{64, 32}
                                   : isCascade    ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
                                                  : SmallVector<int64_t>{128, 64};
@@ -318,6 +335,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       balance(fitted, walked);
       // One loop without a mask behind the first round (docs/lab/2026-11-26-attention-4.md).
       fitted.backward = isCascade && fitted.descending;
+      fitted.lagging = isBeside && seldom && (isOfThrees || all >= kSeldomColumns * p.tiles[walked]);
       l = fitted;
       return true;
     }

@@ -279,6 +279,8 @@ private:
   bool scheduleChain(LaunchPlan &l, llvm::ArrayRef<ProductChain> chains, const FirstsOfLaunch &firsts, llvm::ArrayRef<int64_t> second);
   /// Whether some tiles of a chain have more rounds than others (`j <= i`): blocks then take tiles as they become free.
   bool isUneven(const LaunchPlan &l);
+  /// Whether the launch's cascade needs to look for its reference only where terms get large (findFollowedExponents).
+  bool followsSeldom(const LaunchPlan &l);
   /// Whether the loop over index `walked` ends later for later tiles of index `rows` (`j <= i`); `fromStart`: starts later (`j > i - W`).
   bool growsAlong(const LaunchPlan &l, int64_t rows, int64_t walked, bool fromStart);
   /// How blocks take tiles whose rounds follow from their place along `p.clusterIndex`: of a band (all alike) as they are numbered; else

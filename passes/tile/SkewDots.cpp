@@ -2,6 +2,7 @@
 // tile-skew-dots: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/tile/Marks.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -10,6 +11,7 @@
 #include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/Carried.h"
+#include "passes/tile/ExactFirst.h"
 #include "support/TargetRates.h"
 
 using namespace mlir;
@@ -76,7 +78,10 @@ public:
         return std::nullopt;
       round_.firstWaits.push_back(wait);
     }
-    return sort(firsts.back()) ? std::optional(std::move(round_)) : std::nullopt;
+    if (!sort(firsts.back()))
+      return std::nullopt;
+    packFirst();
+    return std::move(round_);
   }
 
 private:
@@ -161,6 +166,20 @@ private:
       }
     }
     return true;
+  }
+
+  /// Puts the factors of second products ahead of what mostly leaves sums as they are: that is a branch, which instructions do not cross,
+  /// and what makes factors would be alone beside it.
+  void packFirst() {
+    if (llvm::none_of(round_.pack, llvm::IsaPred<ScaleOp>))
+      return;
+    llvm::stable_sort(round_.pack, [&](Operation *a, Operation *b) { return isFreeFactor(a) && !isFreeFactor(b); });
+  }
+
+  /// Whether `op` makes a factor, of nothing that waits for sums.
+  bool isFreeFactor(Operation *op) {
+    return llvm::any_of(round_.seconds, [&](Second &s) { return DotOp(s.dot).getA().getDefiningOp() == op; }) &&
+           llvm::none_of(op->getOperands(), [&](Value v) { return llvm::is_contained(round_.pack, v.getDefiningOp()); });
   }
 
   static bool isIndexMath(Operation *op) {
@@ -339,6 +358,12 @@ struct TileSkewDotsPass : impl::TileSkewDotsBase<TileSkewDotsPass> {
           Value order = variesByTile(loop) && takesTurns(func, *round) ? makeOrder(func, loop) : Value();
           Skewer(loop, std::move(*round), order).run();
         }
+    SmallVector<ReduceOp> asked;
+    func.walk([&](ReduceOp reduce) {
+      if (kAskedAbove.isOn(reduce))
+        asked.push_back(reduce);
+    });
+    llvm::for_each(asked, makeExact);
   }
 
   /// Whether the rounds of a tile depend on where it lies, as those of causal rows and of windows do. Where all tiles have as many,

@@ -5,6 +5,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/RoundMasks.h"
 #include "passes/tile/TileForms.h"
@@ -23,8 +24,9 @@ namespace {
 /// A mask of a round that holds at all points of its tile where `rest + step * round` is not negative.
 struct Mask {
   Value condition;
-  AffineExpr rest; ///< over what is known outside the loop
-  int64_t step;    ///< below zero: the mask holds in the rounds before some round; above: from some round on
+  AffineExpr rest;       ///< over what is known outside the loop
+  int64_t step;          ///< below zero: the mask holds in the rounds before some round; above: from some round on
+  FindWhereOp find = {}; ///< where data pick tiles, ever later ones: the same of the number that it gives in place of the round
 };
 
 class Splitter {
@@ -42,9 +44,13 @@ public:
       return;
     Value begin = loop_.getLowerBound(), end = loop_.getUpperBound(), first = begin, last = end;
     for (const Mask &mask : masks_) {
+      if (endsBefore(mask))
+        continue;
       if (mask.step > 0 && isAtMost((-mask.rest).ceilDiv(mask.step), begin))
         continue;
-      if (mask.step > 0)
+      if (mask.find)
+        last = arith::MinSIOp::create(b_, named("_full"), last, countUpTo(mask));
+      else if (mask.step > 0)
         first = arith::MaxSIOp::create(b_, named("_first"), first, emit((-mask.rest).ceilDiv(mask.step), "_first"));
       else
         last = arith::MinSIOp::create(b_, named("_full"), last, emit(mask.rest.floorDiv(-mask.step) + 1, "_full"));
@@ -81,6 +87,19 @@ private:
     return number && most && number.getValue() <= *most;
   }
 
+  /// Whether the loop ends where the mask does: at `n`, or at the larger of `n` and a number that the loop begins at or behind.
+  bool endsBefore(const Mask &mask) {
+    auto most = loop_.getUpperBound().getDefiningOp<arith::MaxSIOp>();
+    std::optional<int64_t> begin = getConstantIntValue(loop_.getLowerBound());
+    if (mask.find || mask.step != -1 || !most || !begin)
+      return false;
+    for (auto [n, other] : {std::pair(most.getLhs(), most.getRhs()), std::pair(most.getRhs(), most.getLhs())})
+      if (std::optional<int64_t> least = getConstantIntValue(other);
+          least && *least <= *begin && forms_.simplify(mask.rest + 1 - forms_.formOf(n)) == 0)
+        return true;
+    return false;
+  }
+
   void add(Value condition, AffineExpr excess) {
     if (!excess)
       return;
@@ -94,10 +113,66 @@ private:
       least[forms_.placeOf(d)] = b_.getAffineConstantExpr(*factor < 0 ? func_.getTiles()[d] - 1 : 0);
     }
     AffineExpr rest = forms_.simplify(excess.replace(least));
+    if (step && *step == 0 && addPicked(condition, rest))
+      return;
     bool isOutside = llvm::all_of(
         forms_.others(), [&](auto &other) { return !rest.isFunctionOfDim(other.second) || loop_.isDefinedOutsideOfLoop(other.first); });
     if (step && *step != 0 && isOutside)
       masks_.push_back({condition, rest, *step});
+  }
+
+  /// The search that gives `v`, or less where it finds nothing.
+  FindWhereOp searchOf(Value v) {
+    if (auto kept = v.getDefiningOp<arith::MinSIOp>())
+      v = kept.getLhs().getDefiningOp<FindWhereOp>() ? kept.getLhs() : kept.getRhs();
+    auto find = v.getDefiningOp<FindWhereOp>();
+    if (!find || find->getBlock() != loop_.getBody() || find.getFound() || !loop_.isDefinedOutsideOfLoop(find.getEnd()))
+      return {};
+    auto from = dyn_cast<BlockArgument>(find.getFrom());
+    if (!from || from.getOwner() != loop_.getBody() || from == loop_.getInductionVar())
+      return {};
+    // Each round searches behind what the one before has found, and the condition is of no round.
+    Value next = loop_.getYieldedValues()[from.getArgNumber() - 1];
+    auto behind = next.getDefiningOp<arith::AddIOp>();
+    bool isBehind = behind && ((behind.getLhs() == find && getConstantIntValue(behind.getRhs()) == 1) ||
+                               (behind.getRhs() == find && getConstantIntValue(behind.getLhs()) == 1));
+    bool isOfRound = find.getCondition()
+                         .walk([&](Operation *op) {
+                           bool isOutside = llvm::all_of(op->getOperands(), [&](Value operand) {
+                             return find.getCondition().isAncestor(operand.getParentRegion()) || loop_.isDefinedOutsideOfLoop(operand);
+                           });
+                           return isOutside ? WalkResult::advance() : WalkResult::interrupt();
+                         })
+                         .wasInterrupted();
+    return isBehind && !isOfRound ? find : FindWhereOp();
+  }
+
+  /// A mask that holds where what one search of the round finds is not too large.
+  bool addPicked(Value condition, AffineExpr rest) {
+    FindWhereOp find;
+    AffineExpr found;
+    for (auto [value, dim] : forms_.others()) {
+      if (!rest.isFunctionOfDim(dim) || loop_.isDefinedOutsideOfLoop(value))
+        continue;
+      if (found || !(find = searchOf(value)))
+        return false;
+      found = b_.getAffineDimExpr(dim);
+    }
+    std::optional<int64_t> step = found ? te::linearCoefficient(rest, cast<AffineDimExpr>(found).getPosition()) : std::nullopt;
+    if (!step || *step >= 0)
+      return false;
+    masks_.push_back({condition, forms_.simplify(rest - *step * found), *step, find});
+    return true;
+  }
+
+  /// How many rounds find a number with which the mask holds.
+  Value countUpTo(const Mask &mask) {
+    Value end =
+        arith::MinSIOp::create(b_, named("_end"), emit(mask.rest.floorDiv(-mask.step) + 1, "_end"), FindWhereOp(mask.find).getEnd());
+    auto count = CountWhereOp::create(b_, named("_full"), b_.getIndexType(), end);
+    IRMapping mapping;
+    FindWhereOp(mask.find).getCondition().cloneInto(&count.getCondition(), mapping);
+    return count;
   }
 
   Value emit(AffineExpr form, StringRef suffix) {
