@@ -105,9 +105,9 @@ LogicalResult DotOp::verify() {
 LogicalResult DotOp::verifyRegions() {
   if (isProduct()) {
     std::optional<DotOperand> a = findDotOperand(getA());
-    return getCount() && !a->element.isF32() ? emitOpError() << "[C5] has a count of points, and no mark says in " << a->element
-                                                             << " which of the others are absent"
-                                             : success();
+    return getCount() && !a->element.isF32()
+               ? emitOpError() << "[C5] has a count of points, and no mark says in " << a->element << " which of the others are absent"
+               : success();
   }
   Type type = getAcc().getType().getElementType();
   Block &term = getTerm().front();

@@ -185,14 +185,11 @@ Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const 
   Value a = marks ? markedOperand(f, body, plain) : load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  Value count = marks    ? pointsPresent(sum.op, f, dims, body, plain)
-                : c.term ? pointsLeft(f.k, loc)
-                         : Value();
+  Value count = marks ? pointsPresent(sum.op, f, dims, body, plain) : c.term ? pointsLeft(f.k, loc) : Value();
   if (marks && !count)
     return {};
-  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
-                                 count, isTurned ? c.bUnsigned : c.aUnsigned,
-                                 isTurned ? c.aUnsigned : c.bUnsigned, aRounded, bRounded, sum.kind);
+  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(), count,
+                                 isTurned ? c.bUnsigned : c.aUnsigned, isTurned ? c.aUnsigned : c.bUnsigned, aRounded, bRounded, sum.kind);
   if (c.term)
     fillTerm(dot, c);
   if (!f.byParts)

@@ -125,8 +125,9 @@ void DotLowering::runSimt() {
   if (!op_.isProduct() || !op_.getCount())
     return runSteps(a, b, step, /*skips=*/false, /*isRare=*/false);
   auto either = op_.getCount().getDefiningOp<arith::SelectOp>(); // of all and none
-  Value all = either ? c_.scalars.lookup(either.getCondition())
-                     : b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
+  Value all = either
+                  ? c_.scalars.lookup(either.getCondition())
+                  : b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
   if (matchPattern(all, m_Zero())) // each row has a border of its own
     return runSteps(a, b, step, /*skips=*/true, /*isRare=*/false);
   auto branch = scf::IfOp::create(b_, loc_, all, true);

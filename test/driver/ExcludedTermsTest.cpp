@@ -167,9 +167,10 @@ TEST(ExcludedTerms, TiedChainsAreExactOnCudaCores) {
       {"sum[j, d <= j](s[b, i, j] * v[b, j, d])", {}}, // (the border is the values' own)
   };
   for (const Case &c : cases) {
-    std::string text = absl::StrCat("def f(q: f32[B, S, 64], k: f32[B, S, 64], v: f32[B, S, 64], n: i32[B], m: i32[S]) -> (o: f32[B, S, 64]) "
-                                    "{\n  let s[b, i, j] = sum[d](q[b, i, d] * k[b, j, d]) * 0.125\n  o[b, i, d] = ",
-                                    c.sum, "\n}");
+    std::string text =
+        absl::StrCat("def f(q: f32[B, S, 64], k: f32[B, S, 64], v: f32[B, S, 64], n: i32[B], m: i32[S]) -> (o: f32[B, S, 64]) "
+                     "{\n  let s[b, i, j] = sum[d](q[b, i, d] * k[b, j, d]) * 0.125\n  o[b, i, d] = ",
+                     c.sum, "\n}");
     for (const Device &device : kDevices) {
       auto kernel = sessionFor(device.target)->compile(text);
       ASSERT_TRUE(kernel.ok()) << kernel.status();
