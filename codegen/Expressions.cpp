@@ -123,8 +123,6 @@ Expr Emitter::constant(Attribute value) {
       uint64_t bits = f.getValue().bitcastToAPInt().getZExtValue();
       return {bits ? "0x" + llvm::utohexstr(bits, true) : "0", kPrimary};
     }
-    if (APFloat v = f.getValue(); t.isF32() && v.isSignaling())
-      return {"__int_as_float(0x" + llvm::utohexstr(v.bitcastToAPInt().getZExtValue(), true) + ")", kPrimary}; // a mark
     double v = f.getValueAsDouble();
     if (std::isinf(v))
       return infinity(t.isF32(), v < 0);

@@ -38,8 +38,10 @@ private:
   // SimtToCu.cpp
   struct Patch;
   Patch placePatch(char axis);
-  /// All steps over k; `skips`: without terms of what is absent; `isRare`: few tiles come here, and little text will do.
-  void runSteps(Patch a, Patch b, int64_t step, bool skips, bool isRare);
+  /// All steps over k; `skips`: without terms of what is absent.
+  void runSteps(Patch a, Patch b, int64_t step, bool skips);
+  /// The sum of a private array, of `rows` independent ones.
+  mlir::Value sumOfRegisters(mlir::Value array, int64_t rows);
   /// How many k are multiplied before the next ones are fetched.
   int64_t stepOverK(const Patch &a, const Patch &b) const;
   /// The patch's vectors from k on, to registers.

@@ -5,7 +5,6 @@
 #include "ir/cu/Marks.h"
 #include "ir/tile/AbsentMark.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -123,22 +122,47 @@ void DotLowering::runSimt() {
   Patch a = placePatch('m'), b = placePatch('n');
   int64_t step = stepOverK(a, b);
   if (!op_.isProduct() || !op_.getCount())
-    return runSteps(a, b, step, /*skips=*/false, /*isRare=*/false);
-  auto either = op_.getCount().getDefiningOp<arith::SelectOp>(); // of all and none
-  Value all = either
-                  ? c_.scalars.lookup(either.getCondition())
-                  : b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
-  if (matchPattern(all, m_Zero())) // each row has a border of its own
-    return runSteps(a, b, step, /*skips=*/true, /*isRare=*/false);
-  auto branch = scf::IfOp::create(b_, loc_, all, true);
-  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-  runSteps(a, b, step, /*skips=*/false, /*isRare=*/false);
-  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
-  cu::CommentOp::create(b_, loc_, "A condition's border crosses this tile: what it excludes has no terms.");
-  runSteps(a, b, step, /*skips=*/true, /*isRare=*/true);
+    return runSteps(a, b, step, /*skips=*/false);
+  Value all = b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
+  auto type = cast<MemRefType>(acc_.getType());
+  Value before = c_.allocate(type.getNumElements(), type.getElementType(), c_.named("before", loc_));
+  inLoop(type.getNumElements(), "reg", [&](Value reg) {
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, acc_, reg), before, reg);
+  });
+  runSteps(a, b, step, /*skips=*/false);
+  // What is absent has added nothing, unless the other operand is no number there.
+  Value one = arith::ConstantOp::create(b_, loc_, b_.getBoolAttr(true)), some = arith::XOrIOp::create(b_, loc_, all, one);
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc_, some, false).thenBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc_, "A condition's border crosses this tile. Where a result is NaN, what it excludes is left out.");
+  Value total = sumOfRegisters(acc_, a.count()), isNan = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UNO, total, total);
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc_, isNan, false).thenBlock()->getTerminator());
+  inLoop(type.getNumElements(), "reg", [&](Value reg) {
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, before, reg), acc_, reg);
+  });
+  runSteps(a, b, step, /*skips=*/true);
 }
 
-void DotLowering::runSteps(Patch a, Patch b, int64_t step, bool skips, bool isRare) {
+Value DotLowering::sumOfRegisters(Value array, int64_t rows) {
+  auto type = cast<MemRefType>(array.getType());
+  int64_t columns = type.getNumElements() / rows;
+  Value sums = c_.allocate(rows, type.getElementType(), c_.named("row_sums", loc_)), zero = c_.index(0, loc_);
+  auto at = [&](Value i) { return memref::LoadOp::create(b_, loc_, sums, i); };
+  inLoop(rows, "mi", [&](Value mi) {
+    Value first = c_.mul(mi, columns, loc_);
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, array, first), sums, mi);
+    inLoop(columns - 1, "ni", [&](Value ni) {
+      Value next = memref::LoadOp::create(b_, loc_, array, c_.add(c_.add(first, ni, loc_), c_.index(1, loc_), loc_));
+      memref::StoreOp::create(b_, loc_, arith::AddFOp::create(b_, loc_, at(mi), next), sums, mi);
+    });
+  });
+  inLoop(rows - 1, "mi", [&](Value mi) {
+    Value next = at(c_.add(mi, c_.index(1, loc_), loc_));
+    memref::StoreOp::create(b_, loc_, arith::AddFOp::create(b_, loc_, at(zero), next), sums, zero);
+  });
+  return at(zero);
+}
+
+void DotLowering::runSteps(Patch a, Patch b, int64_t step, bool skips) {
   OpBuilder::InsertionGuard guard(b_);
   for (Patch *p : {&a, &b}) {
     p->step = p->alongK() ? step : 1;
@@ -149,7 +173,7 @@ void DotLowering::runSteps(Patch a, Patch b, int64_t step, bool skips, bool isRa
     if (isa<BlockArgument>(k0))
       cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), rounds);
   };
-  if (isRare)
+  if (skips) // few come here
     unroll(1);
   // A comparison of 64 bits is many instructions, of which unrolled loops make too many to compile in a moment.
   else if (!op_.isProduct() && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)

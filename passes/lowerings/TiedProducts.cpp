@@ -5,6 +5,7 @@
 #include "ir/cu/Cu.h"
 #include "ir/tile/AbsentMark.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/plan/ChainUnit.h"
 
 using namespace mlir;
@@ -78,15 +79,14 @@ bool LaunchEmitter::marksAbsent(const Contraction &c, const DotForm &f) const {
   return l_.unit == Unit::Simt && !l_.loops.empty() && f.type.getElementType().isF32() && isTied(c, f.left.factor != c.a);
 }
 
-/// Whether arithmetic has made the elements of `tile`, or constants stand there: no signalling NaN then.
-static bool isMadeByArithmetic(Value tile) {
+/// Whether no element of `tile` is -0: exponentials, and what is chosen of them and of other constants.
+static bool isNeverMinusZero(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
-    return isMadeByArithmetic(select.getTrueValue()) && isMadeByArithmetic(select.getFalseValue());
+    return isNeverMinusZero(select.getTrueValue()) && isNeverMinusZero(select.getFalseValue());
   if (auto spread = dyn_cast_or_null<tile::BroadcastOp>(op))
-    return isMadeByArithmetic(spread.getInput());
-  return isa_and_nonnull<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, math::FmaOp, math::ExpOp,
-                         math::Exp2Op, math::TanhOp>(op);
+    return isNeverMinusZero(spread.getInput());
+  return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op) || (op && matchPattern(op, m_PosZeroFloat()));
 }
 
 Value LaunchEmitter::markedOperand(const DotForm &f, BodyToTiles &body, Location loc) {
@@ -107,10 +107,8 @@ Value LaunchEmitter::markedOperand(const DotForm &f, BodyToTiles &body, Location
   auto filled = [&](const APFloat &v) -> Value {
     return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getFloatAttr(b_.getF32Type(), v))));
   };
-  if (!isMadeByArithmetic(tile)) { // a NaN of the data may look like the mark
-    Value isNan = arith::CmpFOp::create(b_, loc, arith::CmpFPredicate::UNO, tile, tile);
-    tile = arith::SelectOp::create(b_, loc, isNan, filled(APFloat::getNaN(APFloat::IEEEsingle())), tile);
-  }
+  if (!isNeverMinusZero(tile)) // (-0 + 0 is 0)
+    tile = arith::AddFOp::create(b_, loc, tile, filled(APFloat::getZero(APFloat::IEEEsingle())));
   return arith::SelectOp::create(b_, loc, body.broadcast(counts, type.getShape()), tile, filled(tile::absentMark()));
 }
 
