@@ -103,8 +103,12 @@ LogicalResult DotOp::verify() {
 }
 
 LogicalResult DotOp::verifyRegions() {
-  if (isProduct())
-    return getCount() ? emitOpError() << "[C4] has a count of points and no term: of a product the others are zeros" : success();
+  if (isProduct()) {
+    std::optional<DotOperand> a = findDotOperand(getA());
+    return getCount() && !a->element.isF32()
+               ? emitOpError() << "[C5] has a count of points, and no mark says in " << a->element << " which of the others are absent"
+               : success();
+  }
   Type type = getAcc().getType().getElementType();
   Block &term = getTerm().front();
   auto end = dyn_cast<TermOp>(term.back());

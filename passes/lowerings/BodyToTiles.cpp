@@ -285,7 +285,13 @@ Value BodyToTiles::load(te::ReadOp read) {
     indexTiles.push_back(tile);
   }
   SmallVector<int64_t> shape = shapeOf(used);
-  for (Value t : indexTiles)
+  SmallVector<Value> along(indexTiles); // tiles that the result has the points of
+  Value padding = read.getPadding() ? evaluate(read.getPadding()) : Value();
+  if (read.getPadding() && !padding)
+    return {};
+  if (padding && cast<RankedTensorType>(padding.getType()).getNumElements() > 1)
+    along.push_back(padding);
+  for (Value t : along)
     for (auto [s, e] : llvm::zip(shape, cast<RankedTensorType>(t.getType()).getShape()))
       s = std::max(s, e);
   te::BoundsMode bounds = read.getBounds();
@@ -294,11 +300,8 @@ Value BodyToTiles::load(te::ReadOp read) {
   bool isNeeded = mayLeave && !indexTiles.empty() && restrictToNeeded(indexTiles[0], loc);
   for (Value &t : indexTiles)
     t = broadcast(t, shape);
-  Value padding;
-  if (read.getPadding()) {
-    padding = evaluate(read.getPadding());
-    if (!padding)
-      return {};
+  if (padding) {
+    padding = along.size() > indexTiles.size() ? broadcast(padding, shape) : padding;
   } else if (isNeeded || leansOnCondition(read)) {
     // The padding is never used; zeros are what copies can make.
     Type element = read.getResult().getType();

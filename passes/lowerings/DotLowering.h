@@ -38,6 +38,10 @@ private:
   // SimtToCu.cpp
   struct Patch;
   Patch placePatch(char axis);
+  /// All steps over k; `skips`: without terms of what is absent.
+  void runSteps(Patch a, Patch b, int64_t step, bool skips);
+  /// The sum of a private array, of `rows` independent ones.
+  mlir::Value sumOfRegisters(mlir::Value array, int64_t rows);
   /// How many k are multiplied before the next ones are fetched.
   int64_t stepOverK(const Patch &a, const Patch &b) const;
   /// The patch's vectors from k on, to registers.
@@ -45,7 +49,7 @@ private:
   /// Where a row (column) and one of its k are in registers.
   mlir::Value registerOf(const Patch &p, mlir::Value row, mlir::Value k);
   /// Adds the products of one k; every second row's columns come backwards where it `turns`.
-  void multiply(const Patch &a, const Patch &b, mlir::Value k, bool turns);
+  void multiply(const Patch &a, const Patch &b, mlir::Value k, bool turns, bool skips);
   /// `before` with what the dot makes of two elements.
   mlir::Value addTerm(mlir::Value before, mlir::Value x, mlir::Value y);
   /// What a lane or warp number contributes to the linear row or column.

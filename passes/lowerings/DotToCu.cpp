@@ -42,7 +42,7 @@ SmallVector<int64_t> walkedSizes(ThreadCode &code, tile::DotOp op) {
   auto b = cast<tile::RingType>(op.getB().getType());
   auto a = dyn_cast<tile::RingType>(op.getA().getType());
   SmallVector<int64_t> sizes(b.getShape());
-  if (code.func.getUnit() != Unit::Simt || !a || op.getCount())
+  if (code.func.getUnit() != Unit::Simt || !a || (op.getCount() && !op.isProduct()))
     return sizes;
   for (int64_t d : op.getK())
     if (d != a.getContiguous() && d != b.getContiguous()) // along which vectors run

@@ -336,6 +336,17 @@ private:
   /// Whether points of the tile at the current offsets count by `masks`, one i1: each mask is asked at a point of each of its pieces.
   /// Null after a diagnostic.
   mlir::Value holdsInPieces(te::CascadeOp op, llvm::ArrayRef<te::PickingMask> masks, llvm::ArrayRef<int64_t> dims);
+
+  /// `tile` of a factor with all points of its tile along `outer` and `k`.
+  mlir::Value ofWholeTile(mlir::Value tile, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> k, BodyToTiles &body);
+  // TiedProducts.cpp, of products in chains on CUDA cores
+  /// Whether the rows' operand has the mark of what is absent where the condition excludes terms of some results and not of others.
+  bool marksAbsent(const te::Contraction &c, const DotForm &f) const;
+  /// The rows' operand, with that mark. Null after a diagnostic.
+  mlir::Value markedOperand(const DotForm &f, BodyToTiles &body, mlir::Location loc);
+  /// So many points of the current tile's reduced indices have none: all of them or 0. Null after a diagnostic.
+  mlir::Value pointsPresent(mlir::Operation *op, const DotForm &f, llvm::ArrayRef<int64_t> dims, BodyToTiles &body, mlir::Location loc);
+
   // TileChoice.cpp
   /// Whether a condition of the body of `op` may hold somewhere in the tile at the current offsets: a tile
   /// of one i1, never wrongly false. Null after a diagnostic.

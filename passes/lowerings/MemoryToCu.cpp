@@ -82,7 +82,7 @@ private:
   /// Loads what registers have in common once, `x[h + r, w]` of 8 rows and 5 taps as 12 rows, and then takes it apart; false where they
   /// have nothing in common.
   bool loadMeeting() {
-    if (access_.vector() > 1 || !op_.getIndexTiles().empty())
+    if (access_.vector() > 1 || !op_.getIndexTiles().empty() || (op_.getPadding() && !isAlikeEverywhere(op_.getPadding())))
       return false;
     std::optional<AccessLowering::MeetingDigits> meeting = access_.findMeeting();
     // (Behind the index's end a mirror, or a period, is not near, and would take divisions.)

@@ -180,13 +180,16 @@ Value LaunchEmitter::addRound(const Summation &sum, const Contraction &c, const 
     return tile ? maskPoints(sum.op, tile, side.where, side.mask, dims, loc) : tile;
   };
   bool aRounded = false, bRounded = false;
-  Value a = load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
+  // In a chain on CUDA cores what is excluded has no terms: a slot says which that is.
+  const bool isTurned = f.left.factor != c.a, marks = marksAbsent(c, f);
+  Value a = marks ? markedOperand(f, body, plain) : load(f.left, f.m, aRounded), b = load(f.right, f.n, bRounded);
   if (!a || !b)
     return {};
-  const bool isTurned = f.left.factor != c.a;
-  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(),
-                                 c.term ? pointsLeft(f.k, loc) : Value(), isTurned ? c.bUnsigned : c.aUnsigned,
-                                 isTurned ? c.aUnsigned : c.bUnsigned, aRounded, bRounded, sum.kind);
+  Value count = marks ? pointsPresent(sum.op, f, dims, body, plain) : c.term ? pointsLeft(f.k, loc) : Value();
+  if (marks && !count)
+    return {};
+  auto dot = tile::DotOp::create(b_, loc, f.type, a, b, f.byParts ? zeroSum(sum, f, loc) : acc, f.m, f.n, f.k, Value(), Value(), count,
+                                 isTurned ? c.bUnsigned : c.aUnsigned, isTurned ? c.aUnsigned : c.bUnsigned, aRounded, bRounded, sum.kind);
   if (c.term)
     fillTerm(dot, c);
   if (!f.byParts)
@@ -358,16 +361,20 @@ Value LaunchEmitter::inUnitType(Value factor, Type unitType, BodyToTiles &body, 
   return arith::TruncFOp::create(b_, loc, RankedTensorType::get(type.getShape(), unitType), tile);
 }
 
+Value LaunchEmitter::ofWholeTile(Value tile, ArrayRef<int64_t> outer, ArrayRef<int64_t> k, BodyToTiles &body) {
+  // A tile within which the factor is the same along one of its indices (`a[h / 2, k]`, two points of h) has a single point there.
+  SmallVector<int64_t> whole(cast<RankedTensorType>(tile.getType()).getShape());
+  for (int64_t d : llvm::concat<const int64_t>(outer, k))
+    whole[d] = l_.tiles[d];
+  return body.broadcast(tile, whole);
+}
+
 Value LaunchEmitter::operand(Value factor, Type unitType, std::optional<IntegerSet> where, ArrayRef<Value> mask, ArrayRef<int64_t> outer,
                              ArrayRef<int64_t> k, BodyToTiles &body, Location loc, bool &rounded) {
   Value tile = inUnitType(factor, unitType, body, loc, rounded);
   if (!tile)
     return tile;
-  // A tile within which the factor is the same along one of its indices (`a[h / 2, k]`, two points of h) has a single point there.
-  SmallVector<int64_t> whole(cast<RankedTensorType>(tile.getType()).getShape());
-  for (int64_t d : llvm::concat<const int64_t>(outer, k))
-    whole[d] = l_.tiles[d];
-  tile = body.broadcast(tile, whole);
+  tile = ofWholeTile(tile, outer, k, body);
   Value counts = where ? body.evaluateSet(*where, loc) : Value();
   for (Value condition : mask) {
     Value holds = body.evaluate(condition);

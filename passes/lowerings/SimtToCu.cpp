@@ -3,6 +3,7 @@
 #include "passes/lowerings/DotLowering.h"
 
 #include "ir/cu/Marks.h"
+#include "ir/tile/AbsentMark.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Reduction.h"
 
@@ -93,7 +94,7 @@ void DotLowering::fetch(const Patch &p, Value k) {
 
 Value DotLowering::registerOf(const Patch &p, Value row, Value k) { return p.alongK() ? c_.add(c_.mul(row, p.step, loc_), k, loc_) : row; }
 
-void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns) {
+void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns, bool skips) {
   Type accType = cast<MemRefType>(acc_.getType()).getElementType();
   auto backAndForth = [&](Value row, Value nth) -> Value {
     Value all = c_.mul(arith::RemSIOp::create(b_, loc_, row, c_.index(2, loc_)), b.count() - 1, c_.named("turn", loc_));
@@ -101,6 +102,12 @@ void DotLowering::multiply(const Patch &a, const Patch &b, Value k, bool turns) 
   };
   inLoop(a.count(), "mi", [&](Value mi) {
     Value x = widen(memref::LoadOp::create(b_, c_.named("a_elem", loc_), a.array, registerOf(a, mi, k)), accType, op_.getAUnsigned());
+    if (skips) { // (the loop's guard puts the builder back)
+      Value mark = arith::ConstantOp::create(b_, loc_, b_.getI32IntegerAttr(int32_t(tile::absentMark().bitcastToAPInt().getZExtValue())));
+      Value bits = arith::BitcastOp::create(b_, loc_, b_.getI32Type(), x);
+      Value counts = arith::CmpIOp::create(b_, c_.named("counts", loc_), arith::CmpIPredicate::ne, bits, mark);
+      b_.setInsertionPoint(scf::IfOp::create(b_, loc_, counts, false).thenBlock()->getTerminator());
+    }
     inLoop(b.count(), "ni", [&](Value nth) {
       Value ni = turns ? backAndForth(mi, nth) : nth;
       Value y = widen(memref::LoadOp::create(b_, loc_, b.array, registerOf(b, ni, k)), accType, op_.getBUnsigned());
@@ -114,33 +121,82 @@ void DotLowering::runSimt() {
   OpBuilder::InsertionGuard guard(b_);
   Patch a = placePatch('m'), b = placePatch('n');
   int64_t step = stepOverK(a, b);
+  if (!op_.isProduct() || !op_.getCount())
+    return runSteps(a, b, step, /*skips=*/false);
+  Value all = b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
+  auto type = cast<MemRefType>(acc_.getType());
+  Value before = c_.allocate(type.getNumElements(), type.getElementType(), c_.named("before", loc_));
+  inLoop(type.getNumElements(), "reg", [&](Value reg) {
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, acc_, reg), before, reg);
+  });
+  runSteps(a, b, step, /*skips=*/false);
+  // What is absent has added nothing, unless the other operand is no number there.
+  Value one = arith::ConstantOp::create(b_, loc_, b_.getBoolAttr(true)), some = arith::XOrIOp::create(b_, loc_, all, one);
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc_, some, false).thenBlock()->getTerminator());
+  cu::CommentOp::create(b_, loc_, "A condition's border crosses this tile. Where a result is NaN, what it excludes is left out.");
+  Value total = sumOfRegisters(acc_, a.count()), isNan = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UNO, total, total);
+  b_.setInsertionPoint(scf::IfOp::create(b_, loc_, isNan, false).thenBlock()->getTerminator());
+  inLoop(type.getNumElements(), "reg", [&](Value reg) {
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, before, reg), acc_, reg);
+  });
+  runSteps(a, b, step, /*skips=*/true);
+}
+
+Value DotLowering::sumOfRegisters(Value array, int64_t rows) {
+  auto type = cast<MemRefType>(array.getType());
+  int64_t columns = type.getNumElements() / rows;
+  Value sums = c_.allocate(rows, type.getElementType(), c_.named("row_sums", loc_)), zero = c_.index(0, loc_);
+  auto at = [&](Value i) { return memref::LoadOp::create(b_, loc_, sums, i); };
+  inLoop(rows, "mi", [&](Value mi) {
+    Value first = c_.mul(mi, columns, loc_);
+    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, array, first), sums, mi);
+    inLoop(columns - 1, "ni", [&](Value ni) {
+      Value next = memref::LoadOp::create(b_, loc_, array, c_.add(c_.add(first, ni, loc_), c_.index(1, loc_), loc_));
+      memref::StoreOp::create(b_, loc_, arith::AddFOp::create(b_, loc_, at(mi), next), sums, mi);
+    });
+  });
+  inLoop(rows - 1, "mi", [&](Value mi) {
+    Value next = at(c_.add(mi, c_.index(1, loc_), loc_));
+    memref::StoreOp::create(b_, loc_, arith::AddFOp::create(b_, loc_, at(zero), next), sums, zero);
+  });
+  return at(zero);
+}
+
+void DotLowering::runSteps(Patch a, Patch b, int64_t step, bool skips) {
+  OpBuilder::InsertionGuard guard(b_);
   for (Patch *p : {&a, &b}) {
     p->step = p->alongK() ? step : 1;
     p->array = c_.allocate(p->count() * p->step, p->type(), c_.named(p == &a ? "a_frag" : "b_frag", loc_));
   }
   Value k0 = openLoop(c_, 0, k_, step, "kk", loc_);
+  auto unroll = [&](int64_t rounds) {
+    if (isa<BlockArgument>(k0))
+      cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), rounds);
+  };
+  if (skips) // few come here
+    unroll(1);
   // A comparison of 64 bits is many instructions, of which unrolled loops make too many to compile in a moment.
-  if (!op_.isProduct() && isa<BlockArgument>(k0) && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)
-    cu::kUnroll.putOn(b_.getInsertionBlock()->getParentOp(), 2);
+  else if (!op_.isProduct() && cast<MemRefType>(acc_.getType()).getElementTypeBitWidth() > 32)
+    unroll(2);
   for (const Patch *p : {&a, &b})
     if (p->alongK())
       fetch(*p, k0);
 
   // Back and forth over the columns: a multiply-add finds two of its operands where the one before left them, as the register file has
   // fewer ports than operands.
-  bool turns = a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
+  bool turns = !skips && a.count() > 1 && b.count() > 2 && llvm::isPowerOf2_64(b.count());
   if (turns)
     cu::CommentOp::create(b_, loc_, "Back and forth over the columns: a register that was read last is read next.");
   inLoop(step, "k", [&](Value k) {
     Value number = c_.add(k0, k, loc_);
-    if (op_.getCount()) { // (the loop's guard puts the builder back)
+    if (!op_.isProduct() && op_.getCount()) { // (the loop's guard puts the builder back)
       Value counts = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, number, c_.scalars.lookup(op_.getCount()));
       b_.setInsertionPoint(scf::IfOp::create(b_, loc_, counts, false).thenBlock()->getTerminator());
     }
     for (const Patch *p : {&a, &b})
       if (!p->alongK())
         fetch(*p, number);
-    multiply(a, b, k, turns);
+    multiply(a, b, k, turns, skips);
   });
 }
 

@@ -3,6 +3,10 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/AbsentMark.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/plan/ChainUnit.h"
 
 using namespace mlir;
 
@@ -69,6 +73,61 @@ Value LaunchEmitter::sumExactly(ReduceOp op, ArrayRef<int64_t> dims, Value out, 
     return {};
   b_.setInsertionPointAfter(outermost);
   return outermost.getResult(0);
+}
+
+bool LaunchEmitter::marksAbsent(const Contraction &c, const DotForm &f) const {
+  return l_.unit == Unit::Simt && !l_.loops.empty() && f.type.getElementType().isF32() && isTied(c, f.left.factor != c.a);
+}
+
+/// Whether no element of `tile` is -0: exponentials, and what is chosen of them and of other constants.
+static bool isNeverMinusZero(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isNeverMinusZero(select.getTrueValue()) && isNeverMinusZero(select.getFalseValue());
+  if (auto spread = dyn_cast_or_null<tile::BroadcastOp>(op))
+    return isNeverMinusZero(spread.getInput());
+  return isa_and_nonnull<math::ExpOp, math::Exp2Op>(op) || (op && matchPattern(op, m_PosZeroFloat()));
+}
+
+Value LaunchEmitter::markedOperand(const DotForm &f, BodyToTiles &body, Location loc) {
+  bool rounded = false;
+  Value tile = inUnitType(f.left.factor, Type(), body, loc, rounded);
+  if (!tile)
+    return tile;
+  tile = ofWholeTile(tile, f.m, f.k, body);
+  Value counts = f.left.where ? body.evaluateSet(*f.left.where, loc) : Value();
+  for (Value condition : f.left.mask) {
+    Value holds = body.evaluate(condition);
+    if (!holds)
+      return holds;
+    counts = body.conjunction(counts, holds, loc);
+  }
+  counts = body.conjunction(counts, body.inside(f.k, loc), loc);
+  auto type = cast<RankedTensorType>(tile.getType());
+  auto filled = [&](const APFloat &v) -> Value {
+    return arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getFloatAttr(b_.getF32Type(), v))));
+  };
+  if (!isNeverMinusZero(tile)) // (-0 + 0 is 0)
+    tile = arith::AddFOp::create(b_, loc, tile, filled(APFloat::getZero(APFloat::IEEEsingle())));
+  return arith::SelectOp::create(b_, loc, body.broadcast(counts, type.getShape()), tile, filled(tile::absentMark()));
+}
+
+Value LaunchEmitter::pointsPresent(Operation *op, const DotForm &f, ArrayRef<int64_t> dims, BodyToTiles &body, Location loc) {
+  Value all = holdEverywhere(op, f.left.where, f.left.mask, dims);
+  if (!all)
+    return {};
+  int64_t points = 1;
+  for (int64_t k : f.k) {
+    points *= l_.tiles[k];
+    if (!c_.needsMask(k, l_.tiles[k]))
+      continue;
+    Value end = arith::AddIOp::create(b_, loc, c_.offsets[k], constant(l_.tiles[k], loc));
+    Value isFull = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::sle, end, extentOf(k, loc));
+    all = body.conjunction(all, body.scalarTile(isFull, loc), loc);
+  }
+  Location named = NameLoc::get(b_.getStringAttr("all_count"), loc);
+  Value holds = tile::ElementOp::create(b_, named, b_.getI1Type(), all);
+  return arith::SelectOp::create(b_, loc, holds, constant(points, loc), constant(0, loc));
 }
 
 } // namespace kernelc

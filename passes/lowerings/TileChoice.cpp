@@ -171,6 +171,7 @@ Value LaunchEmitter::maskPoints(Operation *op, Value tile, std::optional<Integer
   SmallVector<int64_t> ones(c_.rank(), 1);
   ArrayRef<int64_t> tiles = std::exchange(c_.tiles, ones);
   SmallVector<Value> offsets = std::exchange(c_.offsets, llvm::to_vector_of<Value>(block.getArguments()));
+  llvm::BitVector beyond = std::exchange(c_.mayBeBeyond, c_.ragged); // points of the last tile, of which a bound by data has none
   BodyToTiles point(b_, c_, op, dims);
   for (auto [bound, limit] : known)
     point.bind(bound, limit);
@@ -180,6 +181,7 @@ Value LaunchEmitter::maskPoints(Operation *op, Value tile, std::optional<Integer
   tile::HoldsOp::create(b_, loc, counts);
   c_.tiles = tiles;
   c_.offsets = offsets;
+  c_.mayBeBeyond = beyond;
   return mask;
 }
 

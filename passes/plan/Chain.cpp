@@ -207,6 +207,8 @@ std::optional<ProductChain> matchChain(Operation *statement, const Contraction &
   ProductChain chain;
   chain.fromB = form->bInRegisters;
   chain.second = second;
+  if (isOnCores(second) && isTied(second, !chain.fromB))
+    return std::nullopt; // what lies in memory is copied as it is: nothing would say which of its elements are excluded
   SmallVector<ReadOp> reads = findProducerReads(findReads(chain.fromB ? second.b : second.a));
   if (reads.empty() || !findOperandRead(chain.other()) || chain.columns().size() != 1 ||
       !(isOnCores(second) || endsWithRows(statement, chain.other(), target, facts)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/ChainUnit.h"
 
+#include "passes/index/IndexArithmetic.h"
 #include "support/TargetCosts.h"
 #include "support/TargetRates.h"
 
@@ -9,6 +10,15 @@ using namespace mlir;
 namespace kernelc::te {
 
 bool isOnCores(const Contraction &c) { return !c.unitType && !c.term && c.aType.isF32() && c.bType.isF32(); }
+
+bool isTied(const Contraction &c, bool b) {
+  const auto &where = b ? c.bWhere : c.aWhere, &other = b ? c.aWhere : c.bWhere;
+  const auto &mask = b ? c.bMask : c.aMask, &otherMask = b ? c.aMask : c.bMask;
+  for (unsigned i = 0; where && i < where->getNumConstraints(); ++i)
+    if (!other || !implies(*other, {where->getConstraint(i), where->isEq(i)}))
+      return true;
+  return llvm::any_of(mask, [&](Value part) { return !llvm::is_contained(otherMask, part); });
+}
 
 /// Whether `factor` is made of a product's results.
 static bool isMadeOfProduct(Value factor) {

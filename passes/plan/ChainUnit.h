@@ -10,6 +10,9 @@ namespace kernelc::te {
 /// warps write which read them.
 bool isOnCores(const Contraction &c);
 
+/// Whether a condition excludes terms by factor `b`, or a, for some results of the other factor's point and not for others.
+bool isTied(const Contraction &c, bool b);
+
 /// Where a product of a chain takes its factors from: one of them at most is in registers, as it is made of another product's results.
 std::optional<WarpgroupForm> findChainForm(const Contraction &c);
 

@@ -131,6 +131,8 @@ private:
         else if (llvm::any_of(map.getResults(), [&, i = i](AffineExpr e) { return variesInTile(e, i, l_.tiles[dims_[*d]]); }))
           varying.set(dims_[*d]);
       }
+      if (Value padding = read.getPadding()) // what lies outside may be another value for each point
+        varying |= varyingIn(padding);
     } else if (Operation *def = v.getDefiningOp()) {
       for (Value operand : def->getOperands())
         varying |= varyingIn(operand);

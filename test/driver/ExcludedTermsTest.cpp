@@ -141,6 +141,78 @@ TEST(ExcludedTerms, ACacheUnderACausalConditionMayHoldAnythingToo) {
   }
 }
 
+/// Of two products in one launch on CUDA cores the second has no terms where its condition ties rows to keys, whatever the values, or
+/// the keys, hold there; results of other rows are NaN where they count a NaN.
+TEST(ExcludedTerms, TiedChainsAreExactOnCudaCores) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const int64_t B = 2, S = 70, D = 64, poisoned[] = {23, 64, 69};
+  const int lengths[] = {66, 70};
+  struct Case {
+    const char *sum; ///< of scores s and values v
+    std::function<bool(int64_t b, int64_t i, int64_t j)> counts;
+  };
+  auto softmax = [](const char *condition) {
+    return absl::StrCat("sum[j](softmax[j](s[b, i, j] if ", condition, " else -inf) * v[b, j, d])");
+  };
+  const std::string causal = softmax("j <= i"), band = softmax("j <= i and i < j + 21"), upper = softmax("j >= i"),
+                    cached = softmax("j <= i and j < n[b]");
+  const Case cases[] = {
+      {causal.c_str(), [](int64_t, int64_t i, int64_t j) { return j <= i; }},
+      {band.c_str(), [](int64_t, int64_t i, int64_t j) { return j <= i && i < j + 21; }},
+      {upper.c_str(), [](int64_t, int64_t i, int64_t j) { return j >= i; }},
+      {cached.c_str(), [&](int64_t b, int64_t i, int64_t j) { return j <= i && j < lengths[b]; }},
+      {"sum[j, j <= i](relu(s[b, i, j]) * v[b, j, d])", [](int64_t, int64_t i, int64_t j) { return j <= i; }},
+      {"sum[j](s[b, i, j] * v[b, j, d] if j <= i else 0)", [](int64_t, int64_t i, int64_t j) { return j <= i; }},
+      {"sum[j, j < m[i]](s[b, i, j] * v[b, j, d])", [](int64_t, int64_t i, int64_t j) { return j < (i * 37) % 80 - 5; }},
+      {"sum[j, d <= j](s[b, i, j] * v[b, j, d])", {}}, // (the border is the values' own)
+  };
+  for (const Case &c : cases) {
+    std::string text =
+        absl::StrCat("def f(q: f32[B, S, 64], k: f32[B, S, 64], v: f32[B, S, 64], n: i32[B], m: i32[S]) -> (o: f32[B, S, 64]) "
+                     "{\n  let s[b, i, j] = sum[d](q[b, i, d] * k[b, j, d]) * 0.125\n  o[b, i, d] = ",
+                     c.sum, "\n}");
+    for (const Device &device : kDevices) {
+      auto kernel = sessionFor(device.target)->compile(text);
+      ASSERT_TRUE(kernel.ok()) << kernel.status();
+      auto run = [&](double poison, bool alsoKeys) {
+        std::vector<HostTensor> t;
+        for (int i = 0; i < 3; ++i)
+          t.emplace_back(ElementType::f32, std::vector<int64_t>{B, S, D});
+        t.emplace_back(ElementType::i32, std::vector<int64_t>{B});
+        t.emplace_back(ElementType::i32, std::vector<int64_t>{S});
+        t.emplace_back(ElementType::f32, std::vector<int64_t>{B, S, D});
+        for (int i = 0; i < 3; ++i)
+          fillRandom(t[size_t(i)], uint64_t(i + 1));
+        for (int64_t b = 0; b < B; ++b)
+          t[3].as<int32_t>()[b] = lengths[b];
+        for (int64_t i = 0; i < S; ++i)
+          t[4].as<int32_t>()[i] = int32_t((i * 37) % 80 - 5);
+        for (int64_t b = 0; b < B; ++b)
+          for (int64_t j : poisoned)
+            for (int64_t d = 0; d < D; ++d)
+              for (size_t x : {1, 2})
+                if (x == 2 ? c.counts || d > j : alsoKeys && c.counts)
+                  set(t[x], (b * S + j) * D + d, poison);
+        EXPECT_EQ(runOnHost(**kernel, device.place, t), absl::OkStatus()) << device.target;
+        return std::vector<float>(t[5].as<float>(), t[5].as<float>() + t[5].numElements());
+      };
+      for (bool alsoKeys : {false, true}) {
+        std::vector<float> clean = run(0, alsoKeys);
+        for (double poison : {nan, inf}) {
+          std::vector<float> got = run(poison, alsoKeys);
+          for (int64_t at = 0; at < B * S * D; ++at) {
+            int64_t b = at / (S * D), i = at / D % S;
+            bool counts = c.counts && (c.counts(b, i, 23) || c.counts(b, i, 64) || c.counts(b, i, 69));
+            ASSERT_TRUE(counts ? poison == inf || std::isnan(got[at])
+                               : std::memcmp(&got[at], &clean[at], 4) == 0 || (std::isnan(got[at]) && std::isnan(clean[at])))
+                << c.sum << " on " << device.target << " at " << b << ", " << i << ": " << got[at] << ", " << clean[at];
+          }
+        }
+      }
+    }
+  }
+}
+
 /// The condition in the bracket, in the factor, and with the bound on the other side: one meaning.
 TEST(ExcludedTerms, ConditionsOnSummedAndBatchIndicesHoldForBothFactors) {
   const char *spellings[] = {

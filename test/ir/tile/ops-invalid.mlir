@@ -556,12 +556,12 @@ tile.func @product attributes {arg_names = [], arg_shapes = [], arg_types = [], 
   %d = tile.dot %x, %y, %init m [0] n [1] k [2] : tensor<16x1x32xf32>, tensor<1x16x32xi8>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
 }
 // -----
-%a = arith.constant dense<0.0> : tensor<16x1x8xf32>
-%b = arith.constant dense<0.0> : tensor<1x16x8xf32>
+%a = arith.constant dense<0.0> : tensor<16x1x8xbf16>
+%b = arith.constant dense<0.0> : tensor<1x16x8xbf16>
 %c = arith.constant dense<0.0> : tensor<16x16x1xf32>
 %n = arith.constant 3 : index
-// expected-error @+1 {{[C4] has a count of points and no term: of a product the others are zeros}}
-%r = tile.dot %a, %b, %c m [0] n [1] k [2] count %n : tensor<16x1x8xf32>, tensor<1x16x8xf32>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
+// expected-error @+1 {{[C5] has a count of points, and no mark says in 'bf16' which of the others are absent}}
+%r = tile.dot %a, %b, %c m [0] n [1] k [2] count %n : tensor<16x1x8xbf16>, tensor<1x16x8xbf16>, tensor<16x16x1xf32> -> tensor<16x16x1xf32>
 // -----
 %a = arith.constant dense<0.0> : tensor<16x1x8xf32>
 %b = arith.constant dense<0.0> : tensor<1x16x8xf32>
