@@ -61,7 +61,10 @@ bool Emitter::emitMbarrier(Operation *op) {
         return callHelper(o, "kc_mbarrier_init", address(o.getBarrier(), o.getIndex()) + ", " + llvm::Twine(o.getCount())), true;
       })
       .Case<cu::MbarrierExpectOp>([&](cu::MbarrierExpectOp o) {
-        return callHelper(o, "kc_mbarrier_expect_tx", address(o.getBarrier(), o.getIndex()) + ", " + bytesOfCopies(o)), true;
+        std::string bytes = bytesOfCopies(o);
+        if (o.getAbsent())
+          bytes += " - " + operand(o.getAbsent(), kMultiplicative);
+        return callHelper(o, "kc_mbarrier_expect_tx", address(o.getBarrier(), o.getIndex()) + ", " + bytes), true;
       })
       .Case<cu::MbarrierArriveOp>([&](cu::MbarrierArriveOp o) {
         std::string barrier = address(o.getBarrier(), o.getIndex());
@@ -91,8 +94,11 @@ bool Emitter::emitTensorCopy(Operation *op) {
       .Case<cu::PrefetchTensorMapOp>(
           [&](cu::PrefetchTensorMapOp o) { return callHelper(o, "kc_prefetch_tensor_map", "&" + names_.get(o.getMap())), true; })
       .Case<cu::TmaLoadOp>([&](cu::TmaLoadOp o) {
-        std::string arguments = address(o.getTarget(), o.getTargetIndex()) + ", &" + names_.get(o.getMap()) +
-                                coordinates(o.getCoordinates()) + ", " + address(o.getBarrier(), o.getBarrierIndex());
+        std::string map = "&" + names_.get(o.getMap());
+        if (o.getLast())
+          map = operand(o.getEnds(), kLogicalOr) + " ? &" + names_.get(o.getLast()) + " : " + map;
+        std::string arguments = address(o.getTarget(), o.getTargetIndex()) + ", " + map + coordinates(o.getCoordinates()) + ", " +
+                                address(o.getBarrier(), o.getBarrierIndex());
         if (o.getBlocks())
           arguments += ", " + std::to_string(o.getBlocks());
         callHelper(o,

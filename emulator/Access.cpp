@@ -97,7 +97,7 @@ void Machine::accessShared(const Actor &who, Block &block, size_t offset, size_t
   bool write = who.flags & Stamp::Write, atomic = who.flags & Stamp::Atomic;
   if (&block != t.block)
     noteRemote(who, block);
-  if (!write || atomic) {
+  if ((!write && !(who.flags & Stamp::Anything)) || atomic) {
     for (size_t i = 0; i < size; i++)
       if (!block.sharedInit[offset + i]) {
         report(FindingKind::Uninitialised, absl::StrCat("shared memory byte ", offset + i, " is read before anything wrote it"),

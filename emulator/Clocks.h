@@ -41,7 +41,8 @@ struct Clocks {
 
 /// One access on record. Clock 0 means none.
 struct Stamp {
-  enum Flags : uint16_t { Atomic = 1, AsyncProxy = 2, Write = 4, Once = 8 };
+  /// Anything: a read of what nobody may have written; what comes of it may go nowhere, and is wrong if it does.
+  enum Flags : uint16_t { Atomic = 1, AsyncProxy = 2, Write = 4, Once = 8, Anything = 16 };
   uint32_t domain = 0;
   uint16_t agent = 0;
   uint16_t flags = 0;

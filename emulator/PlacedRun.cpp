@@ -191,7 +191,7 @@ absl::StatusOr<std::vector<uint8_t>> PlacedRun::packTensorMap(const TensorMapArg
   map.roundsToTf32 = arg.roundsToTf32;
   for (int i = 0; i < map.rank && i < 5; i++) {
     map.dims[i] = uint64_t(arg.dims[size_t(i)].evaluate(env));
-    map.box[i] = arg.box[size_t(i)];
+    map.box[i] = uint32_t(arg.box[size_t(i)].evaluate(env));
     map.elementStrides[i] = size_t(i) < arg.elementStrides.size() ? arg.elementStrides[size_t(i)] : 1;
     if (i > 0)
       map.strides[i] = uint64_t(arg.strides[size_t(i) - 1].evaluate(env));

@@ -49,7 +49,8 @@ void Machine::checkWgmmaOperand(Thread &t, const WgmmaOp &op, bool isA) {
   MatrixDescriptor d(isA ? op.args.descA : op.args.descB);
   int bytes = elementBytes(op.args.typeA), k = 32 / bytes, rows = isA ? 64 : op.args.n;
   bool mnMajor = isA ? op.args.transposeA : op.args.transposeB;
-  Actor read{&t, wgmmaAgent(t), Stamp::AsyncProxy, t.wgmmaWaited + uint32_t(t.wgmmaGroups.size()) + 1, op.pc, 0};
+  // Rows beyond a tensor's end make rows of results that are not stored: what nobody wrote does not look right (Machine.cpp).
+  Actor read{&t, wgmmaAgent(t), Stamp::AsyncProxy | Stamp::Anything, t.wgmmaWaited + uint32_t(t.wgmmaGroups.size()) + 1, op.pc, 0};
   int perChunk = 16 / bytes;
   for (int mn = 0; mn < rows; mn += mnMajor ? perChunk : 1)
     for (int kk = 0; kk < k; kk += mnMajor ? 1 : perChunk) {

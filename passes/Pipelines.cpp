@@ -193,6 +193,8 @@ static void addTilePasses(OpPassManager &pm) {
   pm.addNestedPass<tile::FuncOp>(createTileInsideRounds());
   // Loops that walk in order have the rounds they will have.
   pm.addNestedPass<tile::FuncOp>(createTileLoadAhead());
+  // Slots have all readers that they will have.
+  pm.addNestedPass<tile::FuncOp>(createTileCutTails());
 }
 
 static void addCuPasses(OpPassManager &pm, bool fits32) {

@@ -51,7 +51,10 @@ absl::StatusOr<TensorMapPlan> planTensorMap(const Kernel &kernel, const TensorMa
       return fail("has extent ", extent, ", more than 2^31");
     empty |= extent <= 0;
     plan.dims[i] = uint64_t(extent);
-    plan.box[i] = arg.box[i];
+    int64_t box = arg.box[i].evaluate(args.env());
+    if (box < 1 || box > 256)
+      return fail("has a box of ", box, " along one dim; 1 to 256 are possible");
+    plan.box[i] = uint32_t(box);
     plan.elementStrides[i] = arg.elementStrides[i];
   }
   if (empty) {

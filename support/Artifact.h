@@ -74,12 +74,13 @@ struct SizeArg { ///< an integer computed from sizes
 /// A TMA tensor map, encoded at each launch and passed by value. `dims` and `box`
 /// run from the innermost dimension outwards; `strides` (bytes) leave out the
 /// innermost. It describes the access window: what lies outside reads as zero.
+/// A box may depend on sizes: that of a tensor's last tile has the rows that are there.
 struct TensorMapArg {
   PointerArg base;
   ElementType type = ElementType::bf16;
   std::vector<SizeExpr> dims;
   std::vector<SizeExpr> strides;
-  std::vector<uint32_t> box;
+  std::vector<SizeExpr> box;
   std::vector<uint32_t> elementStrides;
   int swizzleBytes = 0;      ///< 0, 32, 64 or 128
   bool roundsToTf32 = false; ///< f32 arrives rounded to tf32

@@ -188,8 +188,10 @@ private:
     if (elementBits(a.type) < 8)
       return fail("a tensor map packs ", elementTypeName(a.type), " as u8");
     for (size_t i = 0; i < rank; ++i) {
-      if (a.box[i] < 1 || a.box[i] > 256)
-        return fail("box extent ", a.box[i], " is outside 1 to 256");
+      if (absl::Status s = expr(a.box[i], "box extent"); !s.ok())
+        return s;
+      if (int64_t extent; a.box[i].isConstant(&extent) && (extent < 1 || extent > 256)) // (others are checked at launches)
+        return fail("box extent ", extent, " is outside 1 to 256");
       if (a.elementStrides[i] < 1 || a.elementStrides[i] > 8)
         return fail("element stride ", a.elementStrides[i], " is outside 1 to 8");
       if (absl::Status s = expr(a.dims[i], "tensor map extent"); !s.ok())
@@ -198,7 +200,10 @@ private:
         if (absl::Status s = expr(a.strides[i], "tensor map stride"); !s.ok())
           return s;
     }
-    int64_t inner = int64_t(a.box[0]) * elementBits(a.type) / 8;
+    int64_t columns = 0;
+    if (!a.box[0].isConstant(&columns))
+      return fail("the innermost box extent depends on sizes");
+    int64_t inner = columns * elementBits(a.type) / 8;
     if (inner % 16)
       return fail("the innermost box extent is ", inner, " bytes, not a multiple of 16");
     if (a.swizzleBytes != 0 && a.swizzleBytes != 32 && a.swizzleBytes != 64 && a.swizzleBytes != 128)

@@ -89,6 +89,16 @@ Json toJson(const Require &r) { return JsonObject{{"condition", toJson(r.conditi
 Json toJson(const PointerArg &a) { return JsonObject{{"kind", "pointer"}, {"param", a.param}, {"offset", toJson(a.byteOffset)}}; }
 Json toJson(const ScalarArg &a) { return JsonObject{{"kind", "scalar"}, {"param", a.param}}; }
 Json toJson(const SizeArg &a) { return JsonObject{{"kind", "size"}, {"value", toJson(a.value)}, {"bits", a.bits}}; }
+/// Extents of boxes: numbers, and expressions where they depend on sizes.
+Json boxToJson(const std::vector<SizeExpr> &box) {
+  JsonArray extents;
+  for (const SizeExpr &e : box)
+    if (int64_t number; e.isConstant(&number))
+      extents.push_back(Json(number));
+    else
+      extents.push_back(toJson(e));
+  return extents;
+}
 Json toJson(const TensorMapArg &a) {
   return JsonObject{{"kind", "tensor_map"},
                     {"param", a.base.param},
@@ -96,7 +106,7 @@ Json toJson(const TensorMapArg &a) {
                     {"type", Json(elementTypeName(a.type))},
                     {"dims", listToJson(a.dims)},
                     {"strides", listToJson(a.strides)},
-                    {"box", listToJson(a.box)},
+                    {"box", boxToJson(a.box)},
                     {"element_strides", listToJson(a.elementStrides)},
                     {"swizzle", a.swizzleBytes},
                     {"rounds_to_tf32", a.roundsToTf32}};
@@ -285,6 +295,9 @@ SizeTerm readTerm(const Node &n) {
 SizeExpr readExpr(const Node &n) { return SizeExpr(n.list<SizeTerm>(ArtifactLimits::kMaxExprTerms, readTerm)); }
 std::vector<SizeExpr> readExprs(const Node &n) { return n.list<SizeExpr>(ArtifactLimits::kMaxRank, readExpr); }
 
+/// A number, or an expression.
+SizeExpr readExtent(const Node &n) { return n.json() && n.json()->asInt() ? SizeExpr(*n.json()->asInt()) : readExpr(n); }
+
 constexpr int64_t kInt32 = std::numeric_limits<int32_t>::max();
 int readInt(const Node &n) { return int(n.integer(-1, kInt32)); }
 uint32_t readUnsigned(const Node &n) { return uint32_t(n.integer(0, kInt32)); }
@@ -359,7 +372,7 @@ LaunchArg readArg(const Node &n) {
   a.type = o["type"].elementType();
   a.dims = readExprs(o["dims"]);
   a.strides = readExprs(o["strides"]);
-  a.box = readUnsigneds(o["box"]);
+  a.box = o["box"].list<SizeExpr>(ArtifactLimits::kMaxRank, readExtent);
   a.elementStrides = readUnsigneds(o["element_strides"]);
   a.swizzleBytes = readInt(o["swizzle"]);
   a.roundsToTf32 = o["rounds_to_tf32"].boolean();

@@ -107,9 +107,9 @@ TensorMapArg tensorMapOf(DictionaryAttr dict, const std::map<int64_t, SizeExpr> 
   };
   list("window", m.dims);
   list("strides", m.strides);
-  auto box = dict.getAs<DenseI64ArrayAttr>("box").asArrayRef(), steps = dict.getAs<DenseI64ArrayAttr>("steps").asArrayRef();
-  for (auto [size, step] : llvm::zip(box, steps)) { // a box counts what lies between steps, too
-    m.box.push_back(uint32_t((size - 1) * step + 1));
+  auto box = dict.getAs<AffineMapAttr>("box").getValue().getResults();
+  for (auto [size, step] : llvm::zip(box, dict.getAs<DenseI64ArrayAttr>("steps").asArrayRef())) {
+    m.box.push_back(sizeExprOf((size - 1) * step + 1)); // a box counts what lies between steps, too
     m.elementStrides.push_back(uint32_t(step));
   }
   m.swizzleBytes = int(dict.getAs<IntegerAttr>("swizzle").getInt());

@@ -358,7 +358,7 @@ private:
     bool isRead = m.base.param >= 0 && k_.params[m.base.param].kind == ParamKind::Input;
     absl::StrAppend(&out_, "    CUtensorMap ", name, ";\n    CUdeviceptr ", name, "_base = ", pointer(m.base), ";\n    cuuint64_t ", name,
                     "_dims[] = {", list(m.dims, "cuuint64_t"), "};\n    cuuint64_t ", name, "_strides[] = {", list(m.strides, "cuuint64_t"),
-                    "};\n    const cuuint32_t ", name, "_box[] = {", absl::StrJoin(m.box, ", "), "};\n    const cuuint32_t ", name,
+                    "};\n    const cuuint32_t ", name, "_box[] = {", list(m.box, "cuuint32_t"), "};\n    const cuuint32_t ", name,
                     "_steps[] = {", absl::StrJoin(m.elementStrides, ", "), "};\n    CUresult ", name, "_r;\n    if (", empty, ") {", clear,
                     " ", name, "_base = kc_self->spare", isRead ? "" : " + 256", "; }\n    if (", large,
                     ") return CUDA_ERROR_INVALID_VALUE; /* coordinates are ints */\n    ", name, "_r = cuTensorMapEncodeTiled(&", name,

@@ -29,8 +29,11 @@ std::string describeGuard(const Variant &variant) {
 }
 
 /// `x_map has boxes of 64 by 128 elements, swizzled by 128 bytes`; extents from the innermost dim on.
-std::string describeMap(const TensorMapArg &map, const std::string &name) {
-  return absl::StrCat(name, " has boxes of ", absl::StrJoin(map.box, " by "), " elements",
+std::string describeMap(const TensorMapArg &map, const std::string &name, const std::vector<std::string> &sizes) {
+  std::vector<std::string> box;
+  for (const SizeExpr &e : map.box)
+    box.push_back(e.toString(sizes));
+  return absl::StrCat(name, " has boxes of ", absl::StrJoin(box, " by "), " elements",
                       map.swizzleBytes ? absl::StrCat(", swizzled by ", map.swizzleBytes, " bytes") : "");
 }
 
@@ -50,7 +53,7 @@ std::string describeVariant(const Kernel &kernel, const Variant &variant) {
       if (const auto *map = std::get_if<TensorMapArg>(&arg); map && map->base.param >= 0) {
         std::string name = kernel.params[map->base.param].name + "_map";
         int n = seen[name]++;
-        lines.push_back(absl::StrCat("  ", describeMap(*map, n ? absl::StrCat(name, "_", n) : name)));
+        lines.push_back(absl::StrCat("  ", describeMap(*map, n ? absl::StrCat(name, "_", n) : name, names)));
       }
   }
   return absl::StrJoin(lines, "\n");

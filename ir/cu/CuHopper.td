@@ -28,9 +28,9 @@ def Cu_MbarrierFenceOp : Cu_Op<"mbarrier_fence"> {
   let assemblyFormat = "attr-dict";
 }
 def Cu_MbarrierExpectOp : Cu_Op<"mbarrier_expect"> {
-  let summary = "arrives, and makes the phase wait for `bytes` of copies too";
-  let arguments = (ins AnyMemRef:$barrier, Index:$index, I64Attr:$bytes);
-  let assemblyFormat = "$barrier `[` $index `]` `bytes` $bytes attr-dict `:` type($barrier)";
+  let summary = "arrives, and makes the phase wait for `bytes` of copies too, less those of `absent`";
+  let arguments = (ins AnyMemRef:$barrier, Index:$index, I64Attr:$bytes, Optional<Index>:$absent);
+  let assemblyFormat = "$barrier `[` $index `]` `bytes` $bytes (`less` $absent^)? attr-dict `:` type($barrier)";
 }
 def Cu_MbarrierArriveOp : Cu_Op<"mbarrier_arrive"> {
   let summary = "one arrival, at the barrier of another `block` of the cluster if that is given";
@@ -103,19 +103,20 @@ def Cu_PrefetchTensorMapOp : Cu_Op<"prefetch_tensor_map"> {
   let arguments = (ins AnyMemRef:$map);
   let assemblyFormat = "$map attr-dict `:` type($map)";
 }
-def Cu_TmaLoadOp : Cu_Op<"tma_load"> {
+def Cu_TmaLoadOp : Cu_Op<"tma_load", [AttrSizedOperandSegments]> {
   let summary = "starts copying a box of a tensor to shared memory";
   let description = [{
     `map` is a tensor map parameter, `coordinates` the box's first element, innermost
     dim first (one to five). Its bytes count towards the current phase of the barrier.
     With `blocks` (a bit per block of the cluster) all of those receive it, at the same
     place, and their barriers count it. `streaming`: cache lines that leave first.
+    Where `ends` holds, `last` takes the map's place: its box has what is there of a tensor's last tile.
   }];
   let arguments = (ins AnyMemRef:$map, AnyMemRef:$target, Index:$target_index, AnyMemRef:$barrier,
-                       Index:$barrier_index, Variadic<Index>:$coordinates, DefaultValuedAttr<I64Attr, "0">:$blocks,
-                       UnitAttr:$streaming);
+                       Index:$barrier_index, Variadic<Index>:$coordinates, Optional<AnyMemRef>:$last, Optional<I1>:$ends,
+                       DefaultValuedAttr<I64Attr, "0">:$blocks, UnitAttr:$streaming);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `to` $target `[` $target_index `]` `signal` $barrier `[` $barrier_index `]` attr-dict
+    $map (`or` $last^ `:` type($last) `if` $ends)? `[` $coordinates `]` `to` $target `[` $target_index `]` `signal` $barrier `[` $barrier_index `]` attr-dict
     `:` type($map) `,` type($target) `,` type($barrier)
   }];
 }

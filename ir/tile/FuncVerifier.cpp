@@ -165,6 +165,8 @@ private:
     if (copy.getByThreads() && (!copy.getChannel() || !copy.getChannel().getType().getFillers() || copy.getMulticast() || given))
       return LogicalResult(copy.emitOpError() << "[C11] is made by threads, which asks for a channel with fillers, no multicast and no "
                                                  "subscripts by data");
+    if (copy.getTail() && (!copy.getChannel() || copy.getByThreads() || !llvm::is_contained(func_.getGridDims(), int64_t(*copy.getTail()))))
+      return LogicalResult(copy.emitOpError() << "[C2] has a tail, which takes an index of the grid and a copy that one thread makes");
     if (copy.getAlong() &&
         (failed(checkDims(copy, int64_t(*copy.getAlong()))) || copy.getRing().getType().getShape()[*copy.getAlong()] % (given / byData)))
       return LogicalResult(copy.emitOpError() << "[C1] cuts its box into " << given / byData << " pieces that are not alike");

@@ -97,9 +97,14 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     times as many as these dims, the box comes in pieces along `along`, of equal numbers of points, each with
     subscripts of its own (pages of a table).
 
+    `tail`: nothing is stored of points of that index beyond its extent, and the copy leaves them out, where they are the last rows of the
+    slot, or whole panels: the slot has anything there. `tile.acquire` announces all the same what the whole box has.
+
     Constraints:
     - [C1] `indices` are a multiple of the dims that `map` has behind the launch's indices, as many as these without `along`; they need a
       channel.
+    - [C2] `tail` is an index of the grid, of a copy with a channel that is not `by_threads`, and what the copy leaves out is read by
+      products only. The acquire of the copy's number stands before it, in its block or in a branch beside it.
 
     ```mlir
     tile.ring_copy %ring at %n from %pages[%b0, %j0, %d0] map affine_map<(d0, d1, d2, d3) -> (d3, d1 mod 64, d2)>
@@ -112,7 +117,7 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
     Optional<Tile_ChannelType>:$channel, UnitAttr:$multicast,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$mask,
     DefaultValuedAttr<Te_BoundsMode, "::kernelc::te::BoundsMode::InBounds">:$bounds, UnitAttr:$rounded,
-    UnitAttr:$streaming, UnitAttr:$by_threads);
+    UnitAttr:$streaming, UnitAttr:$by_threads, OptionalAttr<I64Attr>:$tail);
   let assemblyFormat = [{
     $ring `at` $number `from` $base `[` $offsets `]` `map` $map (`indices` `[` $indices^ `]`)? (`along` $along^)?
     (`signal` $channel^ `:` type($channel))? (`multicast` $multicast^)? attr-dict
@@ -121,7 +126,8 @@ def Tile_RingCopyOp : Tile_Op<"ring_copy", [AttrSizedOperandSegments, MemoryEffe
   let builders = [OpBuilder<(ins "mlir::Value":$ring, "mlir::Value":$number, "LoadOp":$load, "mlir::ValueRange":$offsets,
     "mlir::Value":$channel), [{
     build($_builder, $_state, ring, number, load.getBase(), load.getMap(), offsets, mlir::ValueRange(), mlir::IntegerAttr(), channel,
-          /*multicast=*/false, load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming(), /*by_threads=*/false);
+          /*multicast=*/false, load.getMask(), load.getBounds(), /*rounded=*/false, load.getStreaming(),
+          /*by_threads=*/false, mlir::IntegerAttr());
   }]>];
 }
 
@@ -213,7 +219,7 @@ class Tile_ChannelUse<string mnemonic> : Tile_Op<mnemonic> {
 
 def Tile_AcquireOp : Tile_Op<"acquire"> {
   let summary = "waits until the slot of `number` is empty, and announces `bytes`";
-  let description = [{ The copies that signal the channel for this number bring `bytes` in all. }];
+  let description = [{ The copies that signal the channel for this number bring `bytes` in all, less what their tails leave out. }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$number, I64Attr:$bytes);
   let assemblyFormat = "$channel `at` $number `bytes` $bytes attr-dict `:` type($channel)";
 }

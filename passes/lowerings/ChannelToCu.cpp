@@ -2,7 +2,7 @@
 // Channels: mbarriers, waits by parity, and the tensor copies that complete them.
 #include "passes/lowerings/DotToCu.h"
 #include "passes/lowerings/SlotAddress.h"
-#include "passes/tile/Box.h"
+#include "passes/tile/Tails.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -123,6 +123,69 @@ void lowerPassTurn(ThreadCode &c, tile::PassTurnOp op) {
            [&] { cu::MbarrierArriveOp::create(c.b, loc, c.orders.lookup(op.getOrder()), team, Value()); });
 }
 
+namespace {
+
+/// What a copy leaves out, in its lowering.
+struct CutTail {
+  Tail tail;
+  Value left;         ///< points of the index from the tile's first on: of the last tile fewer than it has
+  AffineExpr present; ///< of them in the last tile, over the sizes
+  int64_t points;     ///< of a tile
+
+  /// Whether this is the last tile.
+  Value ends(ThreadCode &c, StringRef base, Location loc) const {
+    return arith::CmpIOp::create(c.b, c.named(base + "_ends", loc), arith::CmpIPredicate::slt, left, c.index(points, loc));
+  }
+};
+
+} // namespace
+
+static std::optional<CutTail> cutTailOf(ThreadCode &c, tile::RingCopyOp op, const Box &box, Location loc) {
+  if (!op.getTail())
+    return std::nullopt;
+  std::optional<Tail> tail = findTail(c.func, op, box);
+  assert(tail && "checkLowerable looks at tails");
+  AffineExpr extent = c.func.getExtents().getResult(tail->index);
+  int64_t points = op.getRing().getType().getShape()[tail->index];
+  Value left = arith::SubIOp::create(c.b, c.named(c.indexName(tail->index) + "_left", loc), c.expand(extent, {}, loc),
+                                     c.scalars.lookup(op.getOffsets()[tail->index]));
+  return CutTail{*tail, left, (extent + (points - 1)) % points + 1, points};
+}
+
+/// The bytes of what the copies of an acquire's number leave out; null where they bring all.
+static Value absentBytes(ThreadCode &c, tile::AcquireOp acquire) {
+  Location loc = cu::unnamed(acquire.getLoc());
+  Value sum;
+  c.func.walk([&](tile::RingCopyOp op) {
+    if (!op.getTail() || findAcquire(op) != acquire)
+      return;
+    std::string why;
+    std::optional<Box> box = findBox(c.func, op, why);
+    CutTail cut = *cutTailOf(c, op, *box, loc);
+    auto ring = op.getRing().getType();
+    int64_t bytes = llvm::product_of(ring.getShape()) * ring.getElementType().getIntOrFloatBitWidth() / 8;
+    std::string base = cu::findName(op.getBase().getLoc()).str();
+    Value absent;
+    if (cut.tail.dim) {
+      Value last = c.expand(cut.present - 1, {}, loc);
+      Value beyond = c.mul(arith::SubIOp::create(c.b, loc, c.index(cut.points - 1, loc), last), bytes / cut.points,
+                           c.named(base + "_beyond", loc)); // bytes
+      absent = arith::SelectOp::create(c.b, c.named(base + "_absent", loc), cut.ends(c, base, loc), beyond, c.index(0, loc));
+    } else {
+      int64_t width = box->sizes[0];
+      Value left = cut.left;
+      if (c.func.getCluster() > 1 && cut.tail.index == int64_t(c.func.getClusterIndex())) // a cluster's last blocks may have no tile
+        left = arith::MaxSIOp::create(c.b, loc, left, c.index(0, loc));
+      Value there = arith::DivSIOp::create(c.b, loc, c.add(left, c.index(width - 1, loc), loc), c.index(width, loc));
+      there = arith::MinSIOp::create(c.b, loc, there, c.index(box->panels, loc));
+      absent =
+          c.mul(arith::SubIOp::create(c.b, loc, c.index(box->panels, loc), there), bytes / box->panels, c.named(base + "_absent", loc));
+    }
+    sum = sum ? c.add(sum, absent, loc) : absent;
+  });
+  return sum;
+}
+
 void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
   Location loc = cu::unnamed(op.getLoc());
   const Channel &channel = c.channels[op.getChannel()];
@@ -130,7 +193,7 @@ void lowerAcquire(ThreadCode &c, tile::AcquireOp op) {
   cu::MbarrierWaitOp::create(c.b, loc, channel.empty, at.slot, at.parity);
   c.ifFirstFiller(op.getChannel().getType(), loc, [&] {
     if (op.getBytes())
-      cu::MbarrierExpectOp::create(c.b, loc, channel.full, at.slot, op.getBytes());
+      cu::MbarrierExpectOp::create(c.b, loc, channel.full, at.slot, op.getBytes(), absentBytes(c, op));
     else // threads copy all of it
       cu::MbarrierArriveOp::create(c.b, loc, channel.full, at.slot, Value());
   });
@@ -192,19 +255,25 @@ void lowerRelease(ThreadCode &c, tile::ReleaseOp op) {
   cu::MbarrierArriveOp::create(c.b, loc, empty, at.slot, thread);
 }
 
-/// A tensor map parameter for `box` of the tensor behind `base`.
-static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type element, Location loc) {
+/// A tensor map parameter for `box` of the tensor behind `base`; with `cut` that of the last tile.
+static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type element, Location loc, const CutTail *cut = nullptr) {
   OpBuilder &b = c.b;
   unsigned argument = cast<BlockArgument>(base).getArgNumber(), symbols = c.func.getSizes().size();
   auto field = [&](StringRef name, Attribute value) { return b.getNamedAttr(name, value); };
   auto map = [&](ArrayRef<AffineExpr> list) { return AffineMapAttr::get(AffineMap::get(0, symbols, list, b.getContext())); };
+  SmallVector<AffineExpr> sizes;
+  for (auto [d, size] : llvm::enumerate(box.sizes)) {
+    sizes.push_back(getAffineConstantExpr(size, b.getContext()));
+    if (cut && d == cut->tail.dim)
+      sizes.back() = cut->present * (size / cut->points);
+  }
   auto source = b.getDictionaryAttr({
       field("tensor_map", b.getI64IntegerAttr(c.func.getSources()[argument])),
       field("shape", AffineMapAttr::get(c.func.getArgShape(argument))),
       field("element", TypeAttr::get(element)), // tf32: f32 that the copy rounds
       field("window", map(box.window)),
       field("strides", map(box.strides)),
-      field("box", b.getDenseI64ArrayAttr(box.sizes)),
+      field("box", map(sizes)),
       field("steps", b.getDenseI64ArrayAttr(box.steps)),
       field("swizzle", b.getI64IntegerAttr(box.swizzleBytes)),
   });
@@ -255,9 +324,9 @@ static Share takeShare(ThreadCode &c, Box &box, tile::RingType ring, int64_t blo
 }
 
 /// The copies that make up `box`, the part `share` of what slot `number` holds from offsets `at` on (and what data says behind them):
-/// `visit(coordinates, first element)`.
+/// `visit(coordinates, first element, columns before it)`; null: none.
 static void forEachPanel(ThreadCode &c, Value base, const Box &box, const Share &share, tile::RingType ring, Value number,
-                         ArrayRef<Value> at, Location loc, llvm::function_ref<void(ArrayRef<Value>, Value)> visit) {
+                         ArrayRef<Value> at, Location loc, llvm::function_ref<void(ArrayRef<Value>, Value, Value)> visit) {
   SlotAddress address(c, ring, loc);
   const tile::SlotLayout &slot = address.layout();
   Value start = address.slotStart(number);
@@ -268,11 +337,12 @@ static void forEachPanel(ThreadCode &c, Value base, const Box &box, const Share 
   c.overDigits(tile::Digit{int64_t(ring.getContiguous()), slot.width, box.panels}, loc, open, [&] {
     auto perPanel = [&](int64_t elements) { return box.panels > 1 ? c.mul(open.digits.front().second, elements, loc) : Value(); };
     SmallVector<Value> coordinates(whole);
-    coordinates[0] = c.add(whole[0], perPanel(slot.width), loc);
+    Value column = perPanel(slot.width);
+    coordinates[0] = c.add(whole[0], column, loc);
     Value element = c.add(start, perPanel(slot.rows * slot.width), loc);
     for (auto [coordinate, more] : llvm::zip(coordinates, share.coordinates))
       coordinate = c.add(coordinate, more, loc);
-    visit(coordinates, c.add(element, share.element, loc));
+    visit(coordinates, c.add(element, share.element, loc), c.add(column, share.coordinates[0], loc));
   });
 }
 
@@ -292,7 +362,7 @@ void lowerBoxStore(ThreadCode &c, tile::BoxStoreOp op) {
   c.syncWarpgroup(loc);
   c.ifZero(threadOf(c, 128, loc), "group_leader", loc, [&] {
     forEachPanel(c, op.getBase(), *box, share, ring, c.scalars.lookup(op.getNumber()), c.scalarsOf(op.getOffsets()), loc,
-                 [&](ArrayRef<Value> coordinates, Value from) {
+                 [&](ArrayRef<Value> coordinates, Value from, Value) {
                    cu::TmaStoreOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), from, coordinates);
                  });
     cu::TmaCommitOp::create(c.b, loc);
@@ -316,9 +386,15 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
   Position at = positionOf(c, op.getChannel().getType(), number, 0, loc);
   int64_t blocks = op.getMulticast() ? c.func.getCluster() : 1;
   tile::SlotLayout slot = SlotAddress::layoutOf(ring);
+  const Box whole = *box;
   Share share = blocks > 1 ? takeShare(c, *box, ring, blocks, loc) : Share(*box);
-  Value map =
-      addTensorMap(c, op.getBase(), *box, op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType(), loc);
+  Type element = op.getRounded() ? Type(FloatTF32Type::get(c.b.getContext())) : ring.getElementType();
+  std::optional<CutTail> cut = cutTailOf(c, op, whole, loc);
+  Value map = addTensorMap(c, op.getBase(), *box, element, loc), last, ends;
+  if (cut && cut->tail.dim) {
+    last = addTensorMap(c, op.getBase(), *box, element, loc, &*cut);
+    ends = cut->ends(c, cu::findName(op.getBase().getLoc()), loc);
+  }
   // Copies of parts of rows leave lines that the next part's still takes from: they are not to leave first
   // (docs/lab/2026-11-26-attention-3.md).
   bool isStreaming = op.getStreaming() && box->panels == 1;
@@ -332,9 +408,15 @@ void lowerBoxCopy(ThreadCode &c, tile::RingCopyOp op) {
       share.element = c.index(piece * slot.rows / pieces.count * slot.width, loc);
     }
     llvm::append_range(from, ArrayRef(byData).slice(piece * each, each));
-    forEachPanel(c, op.getBase(), *box, share, ring, number, from, loc, [&](ArrayRef<Value> coordinates, Value to) {
-      cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates,
-                            blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, isStreaming);
+    auto bring = [&](ArrayRef<Value> coordinates, Value to) {
+      cu::TmaLoadOp::create(c.b, loc, map, c.rings.lookup(op.getRing()), to, c.channels[op.getChannel()].full, at.slot, coordinates, last,
+                            ends, blocks > 1 ? (int64_t(1) << blocks) - 1 : 0, isStreaming);
+    };
+    forEachPanel(c, op.getBase(), *box, share, ring, number, from, loc, [&](ArrayRef<Value> coordinates, Value to, Value column) {
+      Value there; // (a panel begins before the index's end, or lies beyond it)
+      if (cut && !cut->tail.dim)
+        there = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, column ? column : c.index(0, loc), cut->left);
+      c.inBranch(there, loc, [&] { bring(coordinates, to); });
     });
   }
 }

@@ -3,7 +3,7 @@
 #include "passes/lowerings/FunctionLowering.h"
 
 #include "ir/te/ScheduleLoc.h"
-#include "passes/tile/Box.h"
+#include "passes/tile/Tails.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -50,6 +50,11 @@ LogicalResult checkBoxCopy(FuncOp func, RingCopyOp copy) {
     return copy.emitOpError() << "is no box that a tensor copy can bring: " << why << "; tile-pipeline makes such copies of boxes only";
   if (int64_t blocks = copy.getMulticast() ? func.getCluster() : 1; blocks > 1 && !canShareBox(*box, blocks))
     return copy.emitOpError() << "is no box that the " << blocks << " blocks of a cluster can share";
+  if (!copy.getTail())
+    return success();
+  std::optional<Tail> tail = findTail(func, copy, *box);
+  if (!tail || tail->index != int64_t(*copy.getTail()) || !findAcquire(copy))
+    return copy.emitOpError() << "[C2] has a tail that somebody reads, or that none is told of; tile-cut-tails finds those";
   return success();
 }
 

@@ -305,6 +305,27 @@ def TileLoadAhead : Pass<"tile-load-ahead", "::kernelc::tile::FuncOp"> {
   }];
 }
 
+def TileCutTails : Pass<"tile-cut-tails", "::kernelc::tile::FuncOp"> {
+  let summary = "Leave out of tensor copies what lies beyond the end of the last tile";
+  let description = [{
+    A tensor copy fills what it does not find with zeros, and takes twice as long for such a row as for one that is there. Where an index
+    of the grid ends inside a tile, points along it do not meet (no product sums over it, no reduction or scan runs along it) and products
+    alone read the slot, nobody needs what lies beyond: stores leave it out. The copy gets the index as its `tail`:
+
+    ```
+    acquire bytes 24576; ring_copy a[i0, k0]    →    acquire bytes 24576; ring_copy a[i0, k0] {tail = 0}
+    ```
+
+    The lowering makes such a copy by a second tensor map in the last tile, with a box of the rows that are there, or leaves out the
+    panels that lie beyond as a whole, and the barrier expects so many bytes less.
+
+    *Runs after all passes that make readers of slots, before `tile-to-cu`, because* slots that somebody else reads keep their zeros.
+
+    Left alone: other units, whose fragments are loaded; pieces (pages); rows where the blocks of a cluster bring some each; rows that are
+    not the slowest dim of the box. Numeric effect: none.
+  }];
+}
+
 def TileClampLoads : Pass<"tile-clamp-loads", "::kernelc::tile::FuncOp"> {
   let summary = "Read rows before the end in place of those beyond it, where nothing comes of them";
   let description = [{

@@ -42,7 +42,7 @@ struct Window {
       if (i)
         m.strides.push_back(strides[i]);
       int64_t step = steps.empty() ? 1 : steps[i];
-      m.box.push_back(uint32_t((box[i] - 1) * step + 1)); // counts what lies between
+      m.box.push_back((box[i] - 1) * step + 1); // counts what lies between
       m.elementStrides.push_back(uint32_t(step));
     }
     m.swizzleBytes = swizzle;

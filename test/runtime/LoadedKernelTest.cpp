@@ -102,6 +102,19 @@ TEST_F(LoadedKernelTest, PacksEveryKindOfArgument) {
   EXPECT_EQ(fakecuda::attribute("kc_mm", cuda::kFuncMaxDynamicSharedBytes), 200000);
 }
 
+TEST_F(LoadedKernelTest, BoxesDependOnSizes) {
+  Kernel k = matmul();
+  std::get<TensorMapArg>(k.variants[0].launches[0].args[0]).box[1] = SizeExpr::binary(SizeTerm::Mod, SizeExpr::size(0), 128);
+  auto kernel = load(k, {matmulCubin(), generalCubin()});
+  auto stream = makeStream();
+  auto bound = kernel->bind(mm(200, 512, 384));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  ASSERT_TRUE(bound->launch(*stream).ok());
+  EXPECT_EQ(fakecuda::launches()[0].arg<fakecuda::EncodedMap>(0).box1, 72u);
+  EXPECT_THAT(std::string(kernel->bind(mm(256, 512, 384)).status().message()),
+              HasSubstr("parameter 'x': the kernel's tensor map has a box of 0 along one dim; 1 to 256 are possible"));
+}
+
 TEST_F(LoadedKernelTest, NewAddressesReachPointersAndTensorMaps) {
   auto kernel = load(matmul(), {matmulCubin(), generalCubin()});
   auto stream = makeStream();

@@ -27,6 +27,7 @@ Kernel rich() {
   k.variants[0].params[0].pitch = 128;
   k.variants[0].workspaces = {{"t", SizeExpr(0), SizeExpr::size(1)}, {"u", SizeExpr(256), SizeExpr::size(2) * 4}};
   k.variants[0].launches[0].schedule = "tile 128x256x64";
+  std::get<TensorMapArg>(k.variants[0].launches[0].args[1]).box[1] = SizeExpr::binary(SizeTerm::Mod, SizeExpr::size(2), 128) + 1;
   k.sizes.push_back({"G", -1, -1, 1, 0, 7});
   k.quotients = {SizeExpr::binary(SizeTerm::FloorDiv, SizeExpr::size(1), SizeExpr(12))};
   return k;
@@ -57,7 +58,9 @@ TEST(ArtifactJson, RoundTrip) {
   EXPECT_FALSE(k.sizes[0].constant.has_value());
   EXPECT_EQ(k.params[2].kind, ParamKind::Output);
   EXPECT_EQ(k.params[2].loc.column, 44);
-  EXPECT_EQ(std::get<TensorMapArg>(k.variants[0].launches[0].args[0]).box, (std::vector<uint32_t>{64, 128}));
+  EXPECT_EQ(std::get<TensorMapArg>(k.variants[0].launches[0].args[0]).box, (std::vector<SizeExpr>{64, 128}));
+  EXPECT_EQ(std::get<TensorMapArg>(k.variants[0].launches[0].args[1]).box,
+            std::get<TensorMapArg>(rich().variants[0].launches[0].args[1]).box);
   EXPECT_EQ(std::get<SizeArg>(k.variants[0].launches[0].args[5]).bits, 64);
   EXPECT_EQ(artifactFromJson(*artifactToJson({}))->size(), 0u);
 }

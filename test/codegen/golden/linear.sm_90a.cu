@@ -2,7 +2,9 @@
 // assumes K % 8 == 0 and N % 8 == 0, and that indices of 32 bits reach all of x, w, b, y
 // launch kc_linear: min((ceildiv(M, 128) * ceildiv(N, 256)), sm_count) blocks of 384 threads, 229632 bytes of shared memory
 //   x_map has boxes of 64 by 128 elements, swizzled by 128 bytes
+//   x_map_1 has boxes of 64 by ((M + 127) % 128) + 1 elements, swizzled by 128 bytes
 //   w_map has boxes of 64 by 256 elements, swizzled by 128 bytes
+//   w_map_1 has boxes of 64 by ((N + 255) % 256) + 1 elements, swizzled by 128 bytes
 //   y_map has boxes of 64 by 64 elements, swizzled by 128 bytes
 
 // Types that travel as their bits.
@@ -144,7 +146,8 @@ static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffff
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
 extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__restrict__ b, const int M, const int K,
-    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map w_map,
+    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map x_map_1,
+    const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map w_map_1,
     const __grid_constant__ kc_tensor_map y_map) {
   constexpr int y_slot_size = 8192, x_slot_size = 8192, w_slot_size = 16384; // elements
   constexpr int y_stages = 2, stages = 4; // slots
@@ -152,7 +155,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
   const bool leader = tid == 0;
   if (leader) {
     kc_prefetch_tensor_map(&x_map);
+    kc_prefetch_tensor_map(&x_map_1);
     kc_prefetch_tensor_map(&w_map);
+    kc_prefetch_tensor_map(&w_map_1);
     kc_prefetch_tensor_map(&y_map);
   }
   // 2 slots of 128 by 64 elements.
@@ -188,6 +193,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
       // The tiles of this block.
       const int groups = (i_tiles + 7) / 8;
       const int k_tiles = (K + 63) / 64;
+      const int x_beyond = (127 - (M + 127) % 128) * 128;
+      const int w_beyond = (255 - (N + 255) % 256) * 128;
       int filled = 0;
       for (int tile = block; tile < tiles; tile += blocks) {
         const int most_rows = (i_tiles + (groups - 1)) / groups;
@@ -198,6 +205,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
         const int i0 = (group_row + in_group % group_rows) * 128;
         const int j0 = in_group / group_rows * 256;
         // Walk k in tiles.
+        const bool x_ends = M - i0 < 128;
+        const bool w_ends = N - j0 < 256;
 #line 3 "linear.kc"
         #pragma unroll 1
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -206,9 +215,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           // Once the slot is empty, tensor copies fill it.
           const int slot = number % stages;
           kc_mbarrier_wait(&empty[slot], (number / stages + 1) % 2);
-          kc_mbarrier_expect_tx(&full[slot], (x_slot_size + w_slot_size) * sizeof(bf16));
-          kc_tma_load_2d(&x_slots[slot * x_slot_size], &x_map, k0, i0, &full[slot]);
-          kc_tma_load_2d(&w_slots[slot * w_slot_size], &w_map, k0, j0, &full[slot]);
+          kc_mbarrier_expect_tx(&full[slot],
+                                (x_slot_size + w_slot_size) * sizeof(bf16) -
+                                ((x_ends ? x_beyond : 0) + (w_ends ? w_beyond : 0)));
+          kc_tma_load_2d(&x_slots[slot * x_slot_size], x_ends ? &x_map_1 : &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w_slots[slot * w_slot_size], w_ends ? &w_map_1 : &w_map, k0, j0, &full[slot]);
         }
         filled += k_tiles;
       }
