@@ -129,13 +129,13 @@ def gated_delta_step(t, q, k, v, a, beta, s):
     e = a.exp()[..., None]
     d = beta[..., None] * (v - e * (k[..., None] * s).sum(2))
     s.mul_(e[..., None]).add_(k[..., None] * d[:, :, None])
-    return (q[..., None] * s).sum(2).bfloat16(), s
+    return s, (q[..., None] * s).sum(2).bfloat16()
 
 
 def rwkv7_step(t, r, w, k, v, a, z, s):
     p = (s * a[:, :, None]).sum(3)
     s.mul_((-w.exp()).exp()[:, :, None]).add_(p[..., None] * z[:, :, None] + v[..., None] * k[:, :, None])
-    return (s * r[:, :, None]).sum(3), s
+    return s, (s * r[:, :, None]).sum(3)
 
 
 def hyena_gate(t, x, f, g):

@@ -121,6 +121,8 @@ private:
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.
   void scheduleReduction(LaunchPlan &l);
+  /// Windows of channels that lie along memory (ChannelPlan.cpp): neighbours share filters. Whether l is of such.
+  bool scheduleChannels(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
   /// Reductions over pairs (PairPlan.cpp): tiles have many of each side. Whether l is of such.
   bool schedulePairs(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// The index that most bytes are contiguous along: of rows of their own, of which as much is, the longest.
