@@ -11,12 +11,12 @@ namespace kernelc::te {
 namespace {
 
 struct ChannelCosts {
-  int64_t lanes = 8;         ///< along the channels, with a vector each
-  int64_t warps = 4;         ///< of a block
-  int64_t results = 16;      ///< of a thread
-  int64_t most = 128;        ///< terms of a thread's results in a round
-  int64_t round = 8;         ///< terms of a result in a round, along the fastest index
-  int64_t fewestMoved = 16;  ///< neighbours that share a filter
+  int64_t lanes = 8;        ///< along the channels, with a vector each
+  int64_t warps = 4;        ///< of a block
+  int64_t results = 16;     ///< of a thread
+  int64_t most = 128;       ///< terms of a thread's results in a round
+  int64_t round = 8;        ///< terms of a result in a round, along the fastest index
+  int64_t fewestMoved = 16; ///< neighbours that share a filter
 };
 constexpr ChannelCosts costs;
 
@@ -68,10 +68,11 @@ private:
 
 bool Scheduler::scheduleChannels(LaunchPlan &l, ArrayRef<int64_t> inner, const AccessSummary &s) {
   int64_t channels = s.contiguousIndex();
-  bool isPlain = channels >= 0 && llvm::is_contained(l.grid, channels) && !s.byElements[channels] && llvm::all_of(l.ops, [&](int64_t ordinal) {
-                   auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-                   return isa<ComputeOp>(ops_[ordinal]) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
-                 });
+  bool isPlain =
+      channels >= 0 && llvm::is_contained(l.grid, channels) && !s.byElements[channels] && llvm::all_of(l.ops, [&](int64_t ordinal) {
+        auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+        return isa<ComputeOp>(ops_[ordinal]) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
+      });
   if (!isPlain)
     return false;
   Windows windows(l, ops_, inner, channels);

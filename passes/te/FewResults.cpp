@@ -47,7 +47,7 @@ bool sharesPairs(ReduceOp reduce, unsigned dim) {
 std::optional<unsigned> findFewResults(ReduceOp reduce) {
   std::optional<IntegerSet> set = reduce.getCondition();
   if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || reduce.getYield().getValues().size() != 1 ||
-      reduce.getYield().getCondition() || reduce.getNumParallel() < 2 || findContraction(reduce))
+      reduce.getYield().getCondition() || findContraction(reduce))
     return std::nullopt;
   for (unsigned dim = 0; dim < reduce.getNumParallel(); ++dim) {
     bool isAsked = set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(dim); });
