@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rows of bench/unseen.py: each program of bench/unseen/ with its sizes and the same in PyTorch. `t` is the module torch. Kernels of
 training and of large models, and what was added since, stand in files of their own."""
+from unseen_branches import branches
 from unseen_chains import chains
 from unseen_domains import domains
 from unseen_fields import fields
@@ -379,5 +380,5 @@ def blocks():
 
 
 for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains,
-               levels):
+               levels, branches):
     family()

@@ -75,7 +75,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
   if (points > 1)
     return scheduleStreamed(l, inner, thin, s);
-  if (scheduleWindows(l, inner, s.longestVector()))
+  if (scheduleChannels(l, inner, s) || scheduleWindows(l, inner, s.longestVector()) || schedulePairs(l, inner))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);
@@ -425,7 +425,8 @@ std::optional<ColumnBlocks> Scheduler::columnBlocksOf(const LaunchPlan &l, int64
   return all;
 }
 
-int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes) {
+int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes,
+                            bool fills) {
   int64_t most = 0; // tiles
   l.clusterIndex = inner.front();
   for (int64_t index : inner) {
@@ -458,6 +459,17 @@ int64_t Scheduler::shareOut(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t perM
   if (merge_ == Merge::Launch || !isWorthSharing(results, length, across, costs_.sharing) ||
       !whyNotShared(kernel_, l, l.clusterIndex, ops_).empty())
     return int64_t(blocks);
+  if (fills) { // as few blocks as leave little of the last wave idle
+    auto busy = [&](int64_t cluster) {
+      return double(blocks * cluster) /
+             double(ceilDiv(blocks * cluster, perMultiprocessor * target_.smCount) * perMultiprocessor * target_.smCount);
+    };
+    for (int64_t cluster = 2;
+         busy(l.cluster) < costs_.sharing.leastBusy && cluster <= std::min<int64_t>(target_.cluster, most) && fits(cluster); cluster *= 2)
+      if (busy(cluster) > busy(l.cluster))
+        l.cluster = cluster;
+    return int64_t(blocks * l.cluster);
+  }
   // Then further, while the last of several waves of so many blocks leaves much of the device idle.
   const int64_t wave = perMultiprocessor * target_.smCount;
   auto isIdle = [&] {

@@ -121,6 +121,10 @@ private:
   /// Indices off the grid are walked inside the block: in one tile when that fits
   /// the registers, else in a loop.
   void scheduleReduction(LaunchPlan &l);
+  /// Windows of channels that lie along memory (ChannelPlan.cpp): neighbours share filters. Whether l is of such.
+  bool scheduleChannels(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
+  /// Reductions over pairs (PairPlan.cpp): tiles have many of each side. Whether l is of such.
+  bool schedulePairs(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
   /// The index that most bytes are contiguous along: of rows of their own, of which as much is, the longest.
   int64_t longestRow(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
   /// Short rows, and what is reduced over them in the tile: it has all of both. False where nothing is.
@@ -158,9 +162,10 @@ private:
   /// Where the reductions of a launch, all of the same columns along launch index `contiguous`, fill the device with them.
   std::optional<ColumnBlocks> columnBlocksOf(const LaunchPlan &l, int64_t contiguous);
   /// Long sums for few blocks: those of a cluster share the longest of the indices off the grid out, until each multiprocessor has
-  /// as many; `across`: they are not contiguous; `sharedBytes`: what the block's own part of the sum needs of shared memory. Returns
-  /// the number of blocks.
-  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes = 0);
+  /// as many; `across`: they are not contiguous; `sharedBytes`: what the block's own part of the sum needs of shared memory; `fills`:
+  /// blocks compute, and the last of few waves has to be full. Returns the number of blocks.
+  int64_t shareOut(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t perMultiprocessor, bool across, int64_t sharedBytes = 0,
+                   bool fills = false);
 
   // ProductPlan.cpp
   /// What a policy did to a product, or why it does not run on the matrix unit.

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/Factors.h"
+#include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/analysis/Definitions.h"
@@ -226,12 +227,24 @@ private:
       Value element = definition.getYield().getValues()[0];
       auto inner = stripRoundTrip(element).getDefiningOp<ReadOp>();
       if (!inner) {
-        if (element.getType().isF16() || element.getType().isBF16())
+        if (isTakenByChains(product, element.getType()))
           stored_.insert(definition);
         return;
       }
       read = inner;
     }
+  }
+
+  /// Whether a launch of both products takes elements of this type: matrix units 16 bits, CUDA cores words, where all factors are words
+  /// that no policy rounds.
+  bool isTakenByChains(ReduceOp product, Type element) const {
+    if (element.isF16() || element.isBF16())
+      return true;
+    FailureOr<PrecisionPolicy> policy = getPrecision(kernel_);
+    return element.isF32() && succeeded(policy) && policy->empty() && llvm::all_of(findProductFactors(product), [](OpOperand *factor) {
+             SmallVector<ReadOp> reads = findReads(factor->get());
+             return llvm::all_of(reads, [](ReadOp read) { return read.getTensor().getType().getElementType().isF32(); });
+           });
   }
 
   /// What a rounding gives that has widened it before: the text's types are written out in each definition.

@@ -94,6 +94,8 @@ void writeOut(ReduceOp reduce, ArrayRef<SmallVector<int64_t>> terms) {
 
 } // namespace
 
+int64_t mostFewTerms() { return kMostTerms; }
+
 bool writeFewTermsOut(KernelOp kernel) {
   FailureOr<PrecisionPolicy> policy = getPrecision(kernel);
   if (failed(policy) || !policy->empty()) // (what a policy rounds are the factors of sums)

@@ -12,4 +12,7 @@ namespace kernelc::te {
 ///   s[i, j] = sum[d in 0:2](x[i, d] * y[j, d])   =>   s[i, j] = x[i, 0] * y[j, 0] + x[i, 1] * y[j, 1]
 bool writeFewTermsOut(KernelOp kernel);
 
+/// Terms up to which a reader computes them in the time in which memory brings their sum.
+int64_t mostFewTerms();
+
 } // namespace kernelc::te

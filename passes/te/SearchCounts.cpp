@@ -11,6 +11,7 @@
 #include "passes/te/CountClasses.h"
 #include "passes/te/LikelySizes.h"
 #include "passes/te/StatementWriter.h"
+#include "passes/te/WidenComparisons.h"
 #include "support/TargetCosts.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -279,6 +280,7 @@ struct TeSearchCountsPass : impl::TeSearchCountsBase<TeSearchCountsPass> {
       return signalPassFailure();
     SmallVector<int64_t> likely = likelySizes(known->sizeMax, sizeLike);
     const SortingCosts &costs = known->target->costs->sorting;
+    widenComparisons(getOperation(), known->facts());
     takeChosenTerms(getOperation());
     countClasses(getOperation(), known->facts(), {known->sizeDiv, likely}, costs);
     if (failed(rewriteEach(getOperation(), CountSearch(known->facts(), {known->sizeDiv, likely}, costs))))

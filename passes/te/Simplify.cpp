@@ -11,6 +11,7 @@
 #include "passes/analysis/Memories.h"
 #include "passes/index/Domain.h"
 #include "passes/index/IndexArithmetic.h"
+#include "passes/te/FewResults.h"
 #include "passes/te/FewTerms.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -366,6 +367,8 @@ struct TeSimplifyPass : impl::TeSimplifyBase<TeSimplifyPass> {
       return signalPassFailure();
     // Who reads a sum shows once what lies between them has been taken in.
     if (te::writeFewTermsOut(getOperation()) && failed(inlineDefinitions()))
+      return signalPassFailure();
+    if (te::writeFewResultsOut(getOperation()) && failed(inlineDefinitions()))
       signalPassFailure();
   }
 

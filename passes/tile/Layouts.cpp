@@ -283,8 +283,10 @@ private:
     for (Digits *digits : {&layout.reg, &layout.lane, &layout.warp})
       for (Digit &digit : *digits)
         digit.stride *= digit.dim == near ? own : 1;
-    if (own > 1)
-      layout.reg.insert(layout.reg.begin(), {near, 1, own});
+    if (own > 1) { // behind what is one vector of memory
+      bool isVector = vector > 1 && !layout.reg.empty() && layout.reg.front().dim == contiguous && layout.reg.front().stride == 1;
+      layout.reg.insert(layout.reg.begin() + isVector, {near, 1, own});
+    }
     return layout;
   }
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// See FewResults.h.
+#include "passes/te/FewResults.h"
+
+#include "ir/te/Precision.h"
+#include "ir/te/TeShape.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Contraction.h"
+#include "passes/index/Domain.h"
+#include "passes/te/FewTerms.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace kernelc::te {
+namespace {
+
+/// How many results a row has along `dim`; 0: many, or nobody knows.
+int64_t resultsAlong(ReduceOp reduce, unsigned dim) {
+  auto extent = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(dim));
+  return extent && extent.getValue() > 1 && extent.getValue() <= mostFewTerms() ? extent.getValue() : 0;
+}
+
+/// Whether a value is more than an element, an index or a comparison of indices.
+bool isWork(Operation &op) {
+  return !isa<arith::ConstantOp, ReadOp, SizeOp, YieldOp>(op) && op.getNumResults() == 1 && isa<FloatType>(op.getResult(0).getType());
+}
+
+/// Whether all of `reduce` but `dim` are pairs: all that is read lacks one of the other indices, and something that lacks none of them is
+/// computed without `dim`.
+bool sharesPairs(ReduceOp reduce, unsigned dim) {
+  const unsigned dims = reduce.getNumDims();
+  auto lacksNone = [&](Value v) {
+    llvm::BitVector support = findSupport(v, dims);
+    support.set(dim);
+    return support.all();
+  };
+  for (ReadOp read : reduce.getBlock().getOps<ReadOp>())
+    if (lacksNone(read.getResult()))
+      return false;
+  return llvm::any_of(reduce.getBlock(), [&](Operation &op) {
+    return isWork(op) && lacksNone(op.getResult(0)) && !findSupport(op.getResult(0), dims).test(dim);
+  });
+}
+
+/// The index of the results of a row that share what they are made of.
+std::optional<unsigned> findFewResults(ReduceOp reduce) {
+  std::optional<IntegerSet> set = reduce.getCondition();
+  if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || reduce.getYield().getValues().size() != 1 ||
+      reduce.getYield().getCondition() || findContraction(reduce))
+    return std::nullopt;
+  for (unsigned dim = 0; dim < reduce.getNumParallel(); ++dim) {
+    bool isAsked = set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(dim); });
+    if (resultsAlong(reduce, dim) > 0 && !isAsked && sharesPairs(reduce, dim))
+      return dim;
+  }
+  return std::nullopt;
+}
+
+/// The reduction at point `at` of its index `dim`.
+ReduceOp writePart(OpBuilder &b, ReduceOp reduce, unsigned dim, int64_t at) {
+  IRMapping mapping;
+  auto part = cast<ReduceOp>(b.clone(*reduce, mapping));
+  Block &block = part.getBlock();
+  OpBuilder inside = OpBuilder::atBlockBegin(&block);
+  block.getArgument(dim).replaceAllUsesWith(arith::ConstantIndexOp::create(inside, reduce.getLoc(), at));
+  block.eraseArgument(dim);
+  SmallVector<Attribute> names(reduce.getIndices().getValue());
+  names.erase(names.begin() + dim);
+  part.setIndicesAttr(b.getArrayAttr(names));
+  part.setExtents(reduce.getExtents().dropResult(dim));
+  part.setParallel(reduce.getNumParallel() - 1);
+  if (std::optional<IntegerSet> set = reduce.getCondition())
+    part.setCondition(withoutDim(*set, dim));
+  part.removeShapeAttr();
+  if (StringAttr name = reduce.getNameAttr())
+    part.setNameAttr(b.getStringAttr(name.getValue() + Twine(at)));
+  auto whole = cast<RankedTensorType>(reduce.getResult().getType());
+  SmallVector<int64_t> shape(whole.getShape());
+  shape.erase(shape.begin() + dim);
+  part.getResult().setType(RankedTensorType::get(shape, whole.getElementType()));
+  return part;
+}
+
+void writeOut(ReduceOp reduce, unsigned dim) {
+  OpBuilder b(reduce);
+  SmallVector<ReduceOp> parts;
+  for (int64_t at = 0; at < resultsAlong(reduce, dim); ++at)
+    parts.push_back(writePart(b, reduce, dim, at));
+  const unsigned parallel = reduce.getNumParallel();
+  AffineMap extents = reduce.getExtents();
+  auto compute = ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(),
+                                   ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
+                                   AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
+                                   IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
+  Block &block = compute.getBody().emplaceBlock();
+  SmallVector<Value> point;
+  for (unsigned d = 0; d < parallel; ++d) {
+    BlockArgument index = block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc());
+    if (d != dim)
+      point.push_back(index);
+  }
+  b.setInsertionPointToStart(&block);
+  Value chosen;
+  for (auto [at, part] : llvm::enumerate(parts)) {
+    Value v = ReadOp::create(b, reduce.getLoc(), part.getResult().getType().getElementType(), part.getResult(), point, AffineMapAttr(),
+                             BoundsModeAttr(), Value());
+    if (chosen) {
+      Value n = arith::ConstantIndexOp::create(b, reduce.getLoc(), at);
+      Value isThis = arith::CmpIOp::create(b, reduce.getLoc(), arith::CmpIPredicate::eq, block.getArgument(dim), n);
+      v = arith::SelectOp::create(b, reduce.getLoc(), isThis, v, chosen);
+    }
+    chosen = v;
+  }
+  YieldOp::create(b, reduce.getLoc(), chosen, Value());
+  reduce.getResult().replaceAllUsesWith(compute.getResult());
+  reduce.erase();
+}
+
+} // namespace
+
+bool writeFewResultsOut(KernelOp kernel) {
+  FailureOr<PrecisionPolicy> policy = getPrecision(kernel);
+  if (failed(policy) || !policy->empty())
+    return false;
+  bool changed = false;
+  for (ReduceOp reduce : llvm::to_vector(kernel.getBlock().getOps<ReduceOp>()))
+    if (std::optional<unsigned> dim = findFewResults(reduce)) {
+      writeOut(reduce, *dim);
+      changed = true;
+    }
+  return changed;
+}
+
+} // namespace kernelc::te
