@@ -16,6 +16,13 @@ struct PointwiseCosts {
   int64_t windowStep = 4;       ///< elements from one window to the next: whole sectors are used, if not by one access
   int64_t windowResults = 8;    ///< of a thread, whose windows overlap: what they share is read once
   int64_t windowRows = 16;      ///< of a tile of such results
+  int64_t windowVectors = 4;    ///< of a thread, where results beside each other are vectors
+  int64_t windowBlocks = 2;     ///< of a multiprocessor that such results are to keep busy; threads have fewer of them before that
+  int64_t windowWork = 1 << 24; ///< terms of vectors' windows from which a launch that turns their weights pays,
+  int64_t windowReuse = 512;    ///< and of each weight
+  int64_t groupRow = 32;        ///< bytes of a group's channels from which on copies bring them to a unit: 32 × 128 × 112² with 256 outputs
+                                ///< takes 0.65 and 0.32 ms on units with 8 and 16 channels a group (docs/lab/2026-11-28-unseen-16.md)
+  int64_t groupResults = 16;    ///< of a group that a thread has otherwise
   int64_t windowTerms = 256;    ///< of a sum that one thread has
   int64_t windowThreads = 1024; ///< of a multiprocessor that such sums keep busy; fewer of them are shared by warps
   int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few

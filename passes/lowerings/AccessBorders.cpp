@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/index/Affine.h"
 #include "passes/lowerings/MaskNames.h"
+#include "passes/tile/Divisors.h"
 #include "passes/tile/RowVector.h"
 #include "passes/tile/TilePoints.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,8 +29,7 @@ bool AccessLowering::straddlesNoBorder() const {
   return llvm::all_of(llvm::zip(map_.getResults(), shape_.getResults()), [&](auto subscript) {
     auto [e, extent] = subscript;
     int64_t shared = run_.perElement;
-    SmallVector<int64_t> dimDiv(map_.getNumDims(), 1);
-    dimDiv[dim] = vector_;
+    SmallVector<int64_t> dimDiv = divisorsOf(c_.func, map_, dim, vector_);
     bool isWhole = shared > 1 ? e == getAffineDimExpr(dim, e.getContext()).floorDiv(shared)
                               : run_.step == 1 && te::linearCoefficient(e, dim) == 1 && te::knownDivisor(e, facts, dimDiv) % vector_ == 0;
     return !e.isFunctionOfDim(dim) || (isWhole && te::knownDivisor(extent, facts) % (vector_ / shared) == 0);

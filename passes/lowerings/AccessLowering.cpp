@@ -89,8 +89,9 @@ std::optional<AccessLowering::MeetingDigits> AccessLowering::findMeeting() const
     return found.by && found.points() < one.size * other.size ? std::optional(found) : std::nullopt;
   };
   std::optional<MeetingDigits> best;
-  for (const Digit &one : layout_.reg)
-    for (const Digit &other : layout_.reg)
+  ArrayRef<Digit> digits = ArrayRef(layout_.reg).drop_front(vector_ > 1 ? 1 : 0); // (vectors stay whole)
+  for (const Digit &one : digits)
+    for (const Digit &other : digits)
       if (auto found = matches(one, other))
         if (!best || found->points() * best->one.size * best->other.size < best->points() * one.size * other.size)
           best = found;
@@ -100,7 +101,7 @@ std::optional<AccessLowering::MeetingDigits> AccessLowering::findMeeting() const
 void AccessLowering::joinDigits(const MeetingDigits &meeting) {
   Digit joined{meeting.one.dim, meeting.one.stride, meeting.points()};
   llvm::erase_if(layout_.reg, [&](const Digit &d) { return d == meeting.one || d == meeting.other; });
-  layout_.reg.insert(layout_.reg.begin(), joined);
+  layout_.reg.insert(layout_.reg.begin() + (vector_ > 1 ? 1 : 0), joined);
 }
 
 void AccessLowering::forEachVector(llvm::function_ref<void(Value, OpenDigits &)> body) {

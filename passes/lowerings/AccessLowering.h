@@ -45,7 +45,7 @@ public:
     int64_t points() const { return one.size + by * (other.size - 1); }
   };
   std::optional<MeetingDigits> findMeeting() const;
-  /// One digit of as many points in the place of both, the first of the registers.
+  /// One digit of as many points in the place of both, the first of the registers, or the first behind a vector's.
   void joinDigits(const MeetingDigits &meeting);
   /// Runs `body(registerIndex, digits)` for every vector of the layout.
   void forEachVector(llvm::function_ref<void(mlir::Value, OpenDigits &)> body);

@@ -79,32 +79,37 @@ private:
     });
     return true;
   }
-  /// Loads what registers have in common once, `x[h + r, w]` of 8 rows and 5 taps as 12 rows, and then takes it apart; false where they
-  /// have nothing in common.
+  /// Loads what registers have in common once, `x[h + r, w]` of 8 rows and 5 taps as 12 rows, of vectors where neighbours are some, and
+  /// then takes it apart; false where they have nothing in common.
   bool loadMeeting() {
-    if (access_.vector() > 1 || !op_.getIndexTiles().empty() || (op_.getPadding() && !isAlikeEverywhere(op_.getPadding())))
+    if (!op_.getIndexTiles().empty() || (op_.getPadding() && !isAlikeEverywhere(op_.getPadding())))
       return false;
     std::optional<AccessLowering::MeetingDigits> meeting = access_.findMeeting();
     // (Behind the index's end a mirror, or a period, is not near, and would take divisions.)
     bool isMoved = op_.getBounds() == te::BoundsMode::Wrap || op_.getBounds() == te::BoundsMode::Reflect;
     if (!meeting || (isMoved && without(op_.getMask(), *meeting).size() < op_.getMask().size()))
       return false;
-    LoadLowering window(c_, op_, *meeting);
+    LoadLowering window(c_, op_, *meeting, access_.vector() > 1);
     window.access_.forEachVector([&](Value r, OpenDigits &open) { window.loadVector(r, open); });
-    Layout others{access_.layout().reg, {}, {}};
-    llvm::erase_if(others.reg, [&](const Digit &d) { return d == meeting->one || d == meeting->other; });
+    ArrayRef<Digit> reg = access_.layout().reg;
+    Layout vector{{}, {}, {}}, others{{}, {}, {}};
+    for (const Digit &d : reg)
+      if (d != meeting->one && d != meeting->other)
+        (access_.vector() > 1 && d == reg.front() ? vector : others).reg.push_back(d);
     OpenDigits open;
-    c_.overDigits(access_.layout().reg, loc_, open, [&] {
+    c_.overDigits(reg, loc_, open, [&] {
       Value at = c_.add(open.valueOf(meeting->one), c_.mul(open.valueOf(meeting->other), meeting->by, loc_), loc_);
       at = c_.add(at, c_.mul(c_.registerIndex(others, open, loc_), meeting->points(), loc_), loc_);
+      at = c_.add(c_.registerIndex(vector, open, loc_), c_.mul(at, vector.numRegisters(), loc_), loc_);
       store(memref::LoadOp::create(c_.b, loc_, window.array_, at), c_.registerIndex(access_.layout(), open, loc_));
     });
     return true;
   }
   /// Of what registers of `op` have in common. Its points go on behind the tile, where the tensor says how far.
-  LoadLowering(ThreadCode &c, tile::LoadOp op, const AccessLowering::MeetingDigits &meeting)
+  LoadLowering(ThreadCode &c, tile::LoadOp op, const AccessLowering::MeetingDigits &meeting, bool inVectors)
       : LoadLowering(c, op, without(op.getMask(), meeting), without(op.getClamp(), meeting)) {
-    access_.scalarOnly();
+    if (!inVectors)
+      access_.scalarOnly();
     access_.joinDigits(meeting);
     bool inside = op.getBounds() == te::BoundsMode::InBounds || op.getBounds() == te::BoundsMode::Assume;
     if (inside &&

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/plan/CopyPolicy.h"
 
+#include "support/TargetCosts.h"
+
 using namespace mlir;
 
 namespace kernelc::te {
@@ -25,7 +27,8 @@ FailureOr<std::optional<CopyPolicy>> getCopyPolicy(KernelOp kernel, StringRef ta
                     llvm::to_vector(sizeMax),
                     least(t.repackWork, t.repackReuse),
                     least(t.coresWork, t.coresReuse),
-                    least(t.repackRowsWork, t.repackRowsReuse)};
+                    least(t.repackRowsWork, t.repackRowsReuse),
+                    least(t.costs->pointwise.windowWork, t.costs->pointwise.windowReuse)};
   policy.sizeDiv.resize(kernel.getNumSizes(), 1);
   policy.sizeMax.resize(kernel.getNumSizes(), -1);
   return std::optional(policy);

@@ -21,8 +21,9 @@ struct CopyPolicy {
   const Target *target;
   llvm::SmallVector<int64_t> sizeDiv, sizeMax;
   LeastWork copies;
-  LeastWork cores; ///< of what CUDA cores multiply
-  LeastWork rows;  ///< where units would read an operand element by element otherwise
+  LeastWork cores;   ///< of what CUDA cores multiply
+  LeastWork rows;    ///< where units would read an operand element by element otherwise
+  LeastWork windows; ///< of short sums of windows, whose weights would be many bytes apart
 
   /// What is known of the sizes; as long as this lives.
   SizeFacts facts() const { return {sizeDiv, sizeMax}; }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tiles and warps of launches without a product that need no more than a thread for a result: pointwise statements, and
-// short sums of neighbours.
+// Tiles and warps of pointwise launches.
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
-#include "passes/index/LinearRead.h"
 #include "passes/plan/AccessSummary.h"
 #include "passes/plan/Merging.h"
 #include "passes/plan/RowForm.h"
@@ -146,120 +144,6 @@ bool Scheduler::scheduleBehindFew(LaunchPlan &l) {
       l.tiles[i] = clampTile(l, i, room);
       room = std::max<int64_t>(1, room / l.tiles[i]);
     }
-  return true;
-}
-
-/// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
-static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t mostStep) {
-  bool dense = true;
-  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
-    Operation *op = ops[ordinal];
-    op->walk([&](ReadOp read) {
-      AffineMap map = read.getMapOrIdentity();
-      for (auto [d, v] : llvm::enumerate(read.getOperands_()))
-        if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
-          std::optional<int64_t> step = linearCoefficient(map.getResults().back(), d);
-          dense &= step && *step != 0 && std::abs(*step) <= mostStep;
-        }
-    });
-  }
-  return dense;
-}
-
-/// Whether some read takes the same elements for neighbours along the grid, each with another term of its sum: windows that meet.
-static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) {
-  bool meet = false;
-  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
-    ops[ordinal]->walk([&, &dims = dims](ReadOp read) {
-      AffineMap map = read.getMapOrIdentity();
-      for (AffineExpr subscript : map.getResults()) {
-        bool hasResult = false, hasTerm = false;
-        for (auto [n, v] : llvm::enumerate(read.getOperands_()))
-          if (subscript.isFunctionOfDim(n))
-            for (unsigned d : findSupport(v, dims.size()).set_bits())
-              (llvm::is_contained(l.grid, dims[d]) ? hasResult : hasTerm) = true;
-        meet |= hasResult && hasTerm;
-      }
-    });
-  return meet;
-}
-
-/// The summed index along which windows of neighbours overlap, of neighbours along another index of the grid than `contiguous`:
-/// r of `x[h + r, w + s]`. A thread with neighbours along h reads what they share once (tile-layouts).
-static std::optional<int64_t> findOverlap(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t contiguous,
-                                          llvm::function_ref<int64_t(int64_t)> extentMax) {
-  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
-    std::optional<int64_t> found;
-    ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) {
-      LinearRead linear = lineariseSubscripts(op, read);
-      for (auto [r, coefficients] : llvm::enumerate(linear.coefficients)) {
-        int64_t own = 0, term = -1;
-        for (auto [d, by] : llvm::enumerate(coefficients)) {
-          if (by == 0 || linear.others[r])
-            continue;
-          if (!llvm::is_contained(l.grid, dims[d]))
-            term = d;
-          else if (dims[d] != contiguous)
-            own = by;
-        }
-        if (own && term >= 0 && std::abs(own) < std::abs(coefficients[term]) * extentMax(dims[term]))
-          found = dims[term];
-      }
-    });
-    if (found)
-      return found;
-  }
-  return std::nullopt;
-}
-
-bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
-  if (l.grid.empty() || !isDenseAlong(l, ops_, l.grid.back(), costs_.pointwise.windowStep))
-    return false;
-  int64_t contiguous = l.grid.back();
-  int64_t terms = 1;
-  for (int64_t index : inner) {
-    int64_t max = extentMax(l, index);
-    if (max < 0 || max > costs_.pointwise.windowTerms || (terms *= max) > costs_.pointwise.windowTerms)
-      return false;
-  }
-  Count results = 1; // enough of them that a sum needs one thread only
-  for (int64_t index : l.grid) {
-    int64_t max = extentMax(l, index);
-    results *= max < 0 ? Count::kMost : max;
-  }
-  if ((terms < costs_.pointwise.shortWindow ? results : results / vector) < costs_.pointwise.windowThreads * target_.smCount)
-    return false; // a longer sum can be shared by warps
-  l.warps = 8;
-  std::optional<int64_t> taps = findOverlap(l, ops_, contiguous, [&](int64_t index) { return extentMax(l, index); });
-  if (taps && extentMax(l, *taps) > kMostTaps)
-    taps = std::nullopt;
-  int64_t left = l.warps * 32 * (taps ? std::max(vector, costs_.pointwise.windowResults) : vector);
-  bool meet = haveWindowsThatMeet(l, ops_);
-  auto tileOf = [&](int64_t index, int64_t want, int64_t least) { // (sums of parts are read once, wherever tiles end)
-    int64_t tile = clampTile(l, index, want);
-    return meet ? cutTile(tile, extentMax(l, index), least) : tile;
-  };
-  const int64_t rows = costs_.pointwise.windowRows; // (shorter tiles read more of what windows share)
-  l.tiles[contiguous] = tileOf(contiguous, taps ? std::max<int64_t>(32, left / rows) : left, 32); // (a warp beside a row's end at least)
-  left /= l.tiles[contiguous];
-  for (int64_t index : llvm::reverse(l.grid))
-    if (index != contiguous && left > 1) {
-      l.tiles[index] = tileOf(index, left, rows);
-      left /= l.tiles[index];
-    }
-  if (taps) { // all of a thread's rows at a time, of one place in each
-    l.tiles[*taps] = extentMax(l, *taps);
-    return true;
-  }
-  int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
-  for (int64_t index : llvm::reverse(inner)) {
-    // Rounds of which the last has little to do are shorter: of 5 terms two and not four at a time.
-    int64_t tile = clampTile(l, index, room), max = extentMax(l, index);
-    while (tile < max && int64_t(llvm::alignTo(uint64_t(max), uint64_t(tile))) * 4 > max * 5)
-      tile /= 2;
-    l.tiles[index] = tile;
-    room = std::max<int64_t>(1, room / tile);
-  }
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/AccessSummary.h"
+#include "passes/plan/GroupWindows.h"
 #include "passes/plan/RowForm.h"
 #include "passes/plan/Sharing.h"
 #include "llvm/Support/MathExtras.h"
@@ -73,9 +74,16 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   int64_t points = 1; // of a streamed sum's other operand
   for (int64_t index : thin)
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
-  if (points > 1)
+  bool areGroups = llvm::any_of(llvm::zip(l.ops, l.dims), [&](auto member) {
+    auto reduce = dyn_cast<ReduceOp>(ops_[std::get<0>(member)]);
+    return reduce && !thin.empty() && getStreamedDims(reduce).size() == 1 &&
+           isWindowOfGroups(reduce, unsigned(getStreamedDims(reduce)[0]), facts_, target_);
+  });
+  if (points > 1 && !(areGroups && scheduleWindows(l, inner, s.longestVector())))
     return scheduleStreamed(l, inner, thin, s);
-  if (scheduleChannels(l, inner, s) || scheduleWindows(l, inner, s.longestVector()) || schedulePairs(l, inner))
+  if (points > 1)
+    return;
+  if (scheduleWindows(l, inner, s.longestVector()) || scheduleChannels(l, inner, s) || schedulePairs(l, inner))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);

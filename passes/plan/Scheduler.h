@@ -86,9 +86,15 @@ private:
   void scheduleElementwise(LaunchPlan &l);
   /// The same, where each block first makes a few values that it needs (mergeLaunches). Whether l is such a launch.
   bool scheduleBehindFew(LaunchPlan &l);
+
+  // WindowPlan.cpp
   /// Short sums of many results that lie side by side (pooling, depthwise filters): a thread has all
   /// terms of its results. Whether l is one.
   bool scheduleWindows(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector);
+  /// Whether sums are so short, and of so many results, that each needs one thread only. `results`: how many those are.
+  bool isOfThreads(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t vector, Count &results);
+  /// The same of `results` windows beside each other in vectors along `contiguous`, which overlap along `near`.
+  void assignVectorWindows(LaunchPlan &l, int64_t contiguous, int64_t near, int64_t vector, Count results);
 
   // ScanPlan.cpp
   /// Scans: a block has rows, or columns, from end to end, and walks them in tiles.

@@ -190,6 +190,9 @@ def TeThinProducts : Pass<"te-thin-products", "::kernelc::te::KernelOp"> {
     *Runs after `te-split`, before `te-reduce-in-tiles`, because* the first splits rows of products, and
     the passes from the second on ask what a contraction is.
 
+    The same holds for convolutions of groups of few channels that lie beside each other, with up to 16
+    results of a group (`GroupWindows.h`): a thread has all of these, and sums windows.
+
     Not tried: products under a condition that ties rows or columns to the sum; scales of blocks;
     products that a schedule gives a unit or a ring. Numeric effect: another order of the same sum.
   }];
@@ -274,6 +277,9 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
       vectors of columns. An operand that runs along the summed index would otherwise be turned word by
       word on its way into a slot, which no tensor copy can do. Where tensor copies feed CUDA cores,
       operands whose rows begin inside 16 bytes are copied for them, too.
+    - It transposes the weights of windows that lie beside each other in vectors, `f[c, r, s]` of
+      `x[n, h + r, w + s, c]` (`WindowWeights.h`): a thread has a vector of results, and asks for one of
+      weights, in place of eight numbers that lie as far apart as all taps of a channel.
     - It gathers: rows that data chooses one by one (`x[rows[p], k]`) become neighbours.
     - It computes: casts, scales, dequantized weights, the parts of `bf16x3`, in the type that the unit
       takes; f32 for CUDA cores, too, with rows along the product's. It turns operands that a subscript walks backwards (`a[i, K - 1 - k]`). A reduced index that

@@ -13,6 +13,7 @@
 #include "passes/plan/Rewrite.h"
 #include "passes/products/FactorLayout.h"
 #include "passes/products/MaterializeFactor.h"
+#include "passes/products/WindowWeights.h"
 #include "support/TargetCosts.h"
 
 using namespace mlir;
@@ -65,8 +66,8 @@ private:
 class FactorCopier {
 public:
   explicit FactorCopier(const Repacking &of) : of_(of) {}
-  /// Whose factors are looked at.
-  void setProduct(const Contraction &c) { c_ = &c; }
+  /// Whose factors are looked at; null: of a sum of windows.
+  void setProduct(const Contraction *c) { c_ = c; }
   void setFactor(Value factor) { factor_ = factor; }
   const FactorLayout &layout() const { return layout_; }
 
@@ -79,7 +80,8 @@ public:
 
   FailureOr<std::optional<Site>> find(Operation *op) {
     auto reduce = cast<ReduceOp>(op);
-    std::optional<FactorCopy> how = layout_.find(reduce, *c_, factor_);
+    std::optional<FactorCopy> how =
+        c_ ? layout_.find(reduce, *c_, factor_) : findWindowWeights(of_, reduce, factor_.getDefiningOp<ReadOp>());
     return how ? std::optional(Site{reduce, factor_, *how}) : std::nullopt;
   }
   RewriteSketch sketch(const Site &site) const;
@@ -125,17 +127,32 @@ public:
     shareCopies(written);
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>()))
       if (std::optional<Contraction> c = findGeneralContraction(reduce); c && isWorthCopies(reduce, *c)) {
-        copier_.setProduct(*c);
+        copier_.setProduct(&*c);
         for (Value factor : {c->a, c->b}) {
           copier_.setFactor(factor);
           if (failed(rewriteAt(of_.kernel, reduce, copier_)))
             return failure();
         }
       }
-    return success();
+    return turnWindowWeights();
   }
 
 private:
+  LogicalResult turnWindowWeights() {
+    copier_.setProduct(nullptr);
+    for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>())) {
+      if (findGeneralContraction(reduce))
+        continue;
+      SmallVector<ReadOp> reads;
+      reduce->walk([&](ReadOp read) { reads.push_back(read); });
+      for (ReadOp read : reads) {
+        copier_.setFactor(read.getResult());
+        if (failed(rewriteAt(of_.kernel, reduce, copier_)))
+          return failure();
+      }
+    }
+    return success();
+  }
   /// Whatever their indices are called: both factors of `sum[m](f(x[m, i]) * f(x[m, j]))` are one.
   static bool isSame(ComputeOp copy, ComputeOp other) {
     ArrayAttr own = copy.getIndices();
@@ -257,6 +274,10 @@ void FactorCopier::apply(const Site &site) {
     if (last == fastestDim(getTensorShape(tensor)))
       emitRemark(reduce.getLoc()) << "the rows of '" << nameOfOperand(tensor) << "' are not known to be multiples of " << kRowBytes
                                   << " bytes: it is copied into an aligned workspace first";
+    else if (!c_)
+      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor)
+                                  << "' runs along the summed index, where results beside each other are vectors: it is transposed into a "
+                                  << "workspace first";
     else if (layout_.isOnCores(*c_))
       emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor)
                                   << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "

@@ -9,6 +9,7 @@
 #include "passes/index/Affine.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Strides.h"
+#include "passes/plan/GroupWindows.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/plan/Schedule.h"
 #include "support/TargetCosts.h"
@@ -39,6 +40,12 @@ private:
   void mark(ReduceOp reduce, const Contraction &c) {
     if (c.tied || c.resultWhere || !c.partScales.empty())
       return;
+    if (ArrayRef<unsigned> last = c.m.back() > c.n.back() ? c.m : c.n; last.size() == 1 && !c.where && !c.isAMasked() && !c.isBMasked() &&
+                                                                       hasUnit(c, target_) &&
+                                                                       isWindowOfGroups(reduce, last[0], facts_, target_)) {
+      reduce.setStreamed({int64_t(last[0])});
+      return;
+    }
     int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
     bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
     int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;

@@ -2,6 +2,7 @@
 #include "passes/tile/Access.h"
 
 #include "passes/index/Affine.h"
+#include "passes/tile/Divisors.h"
 #include "passes/tile/TilePoints.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -129,8 +130,7 @@ int64_t provableVector(tile::FuncOp func, Value base, AffineMap map, const Conti
   limit = std::max<int64_t>(1, std::min(limit, layout.alignment / bytes * run.perElement / run.step));
   auto isMultiple = [](int64_t divisor, int64_t of) { return divisor == 0 || divisor % of == 0; };
   for (int64_t v = llvm::bit_floor(uint64_t(limit)); v > 1 && v % run.perElement == 0; v /= 2) {
-    SmallVector<int64_t> dimDiv(map.getNumDims(), 1);
-    dimDiv[run.dim] = v;
+    SmallVector<int64_t> dimDiv = divisorsOf(func, map, run.dim, v);
     int64_t elements = v * run.step / run.perElement;
     if (!isMultiple(te::knownDivisor(address, facts, dimDiv), elements))
       continue;

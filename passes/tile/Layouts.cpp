@@ -83,6 +83,9 @@ private:
                << "a tile of " << extent << " elements along an index that is no product's has no layout: it needs powers of two";
     auto best = llvm::max_element(of.bytes);
     c.contiguous = best != of.bytes.end() && *best > 0 ? best - of.bytes.begin() : -1;
+    int64_t terms = -1; // of a thread in vectors, behind those of its results
+    if (int64_t results = findSharers(c, of); results >= 0)
+      terms = std::exchange(c.contiguous, results);
     int64_t width = c.contiguous >= 0 ? std::min(of.vector[c.contiguous], of.most[c.contiguous]) : 1;
     if (int64_t results = width < widthOf(c) && llvm::is_contained(of.reduced, c.contiguous) ? findWindows(c, of.reduced) : -1;
         results >= 0) {
@@ -95,6 +98,8 @@ private:
       return success();
     }
     c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? findMeetingDim(c, of.reduced) : findWindowDim(c));
+    if (auto own = llvm::find_if(c.parent.reg, [&](const Digit &d) { return terms >= 0 && d.dim == terms; }); own != c.parent.reg.end())
+      std::rotate(c.parent.reg.begin() + 1, own, own + 1);
     return success();
   }
 
@@ -154,6 +159,26 @@ private:
           weigh(scatter.getBase(), scatter.getMap(), v, scatter.getMask());
     }
     return of;
+  }
+
+  /// Of a component that is contiguous along terms of its results: the dim of results, in vectors, that all have these terms in common,
+  /// where every thread has several of them and their windows overlap along another dim. The terms are loaded once for a vector. -1 where
+  /// there is none.
+  int64_t findSharers(const LayoutComponent &c, const DimWeights &of) {
+    if (!of.reduces || c.contiguous < 0 || !llvm::is_contained(of.reduced, c.contiguous))
+      return -1;
+    LayoutComponent trial = c;
+    for (auto [d, extent] : llvm::enumerate(c.shape)) {
+      trial.contiguous = int64_t(d);
+      bool isShared =
+          !llvm::is_contained(of.reduced, int64_t(d)) && extent > 1 && of.vector[d] == extent && llvm::all_of(c.values, [&](Value v) {
+            auto load = v.getDefiningOp<LoadOp>();
+            return !load || runOf(load.getBase(), load.getMap(), v).dim != c.contiguous || shapeOfTile(v)[d] == 1;
+          });
+      if (isShared && findMeetingDim(trial, of.reduced) >= 0)
+        return int64_t(d);
+    }
+    return -1;
   }
 
   static int64_t widthOf(const LayoutComponent &c) { return c.contiguous >= 0 ? c.shape[c.contiguous] : 1; }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tiles and warps of launches of short sums of neighbours (pooling, depthwise filters), of which a thread has all terms.
+#include "passes/plan/Scheduler.h"
+
+#include "ir/te/TeShape.h"
+#include "passes/index/LinearRead.h"
+#include "passes/index/Runs.h"
+#include "passes/index/Strides.h"
+#include "passes/plan/AccessSummary.h"
+#include "passes/plan/RowForm.h"
+#include "passes/plan/Sharing.h"
+#include "llvm/Support/MathExtras.h"
+using namespace mlir;
+
+namespace kernelc::te {
+
+/// Whether a statement of the launch makes what `read` reads: it stays in registers.
+static bool isMadeHere(const LaunchPlan &l, ArrayRef<Operation *> ops, ReadOp read) {
+  Operation *maker = read.getTensor().getDefiningOp();
+  return maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
+}
+
+/// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
+static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t mostStep, const SizeFacts &facts) {
+  bool dense = true;
+  for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    Operation *op = ops[ordinal];
+    op->walk([&](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      if (isMadeHere(l, ops, read))
+        return;
+      for (auto [d, v] : llvm::enumerate(read.getOperands_()))
+        if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
+          AffineExpr last = withPinnedSizes(map.getResults().back(), map.getNumDims(), map.getNumSymbols(), facts);
+          std::optional<int64_t> step = linearCoefficient(last, d);
+          dense &= step && *step != 0 && std::abs(*step) <= mostStep;
+        }
+    });
+  }
+  return dense;
+}
+
+/// Whether neighbours along launch index `index` are whole vectors of `vector` elements wherever a read has it: nothing else moves what
+/// it reads by less than one.
+static bool hasVectorsAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t vector, const SizeFacts &facts) {
+  bool vectors = true;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+    ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) {
+      LinearRead linear = lineariseSubscripts(op, read, &facts);
+      if (isMadeHere(l, ops, read))
+        return;
+      unsigned last = linear.coefficients.size() - 1;
+      for (unsigned d = 0; d < dims.size(); ++d) {
+        SmallVector<unsigned> at = dims[d] == index ? linear.subscriptsWith(d) : SmallVector<unsigned>();
+        if (at.empty())
+          continue;
+        vectors &= at.size() == 1 && at[0] == last && !linear.others[last] && linear.coefficients[last][d] == 1 &&
+                   knownDivisor(linear.rest[last], facts) % vector == 0 && hasVectorRows(read, facts);
+        for (auto [other, by] : llvm::enumerate(linear.coefficients[last]))
+          vectors &= other == d || by % vector == 0 || knownMax(l.extents.getResult(dims[other]), facts) == 1;
+      }
+    });
+  return vectors;
+}
+
+/// Whether some read takes the same elements for neighbours along the grid, each with another term of its sum: windows that meet.
+static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) {
+  bool meet = false;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+    ops[ordinal]->walk([&, &dims = dims](ReadOp read) {
+      AffineMap map = read.getMapOrIdentity();
+      for (AffineExpr subscript : map.getResults()) {
+        bool hasResult = false, hasTerm = false;
+        for (auto [n, v] : llvm::enumerate(read.getOperands_()))
+          if (subscript.isFunctionOfDim(n))
+            for (unsigned d : findSupport(v, dims.size()).set_bits())
+              (llvm::is_contained(l.grid, dims[d]) ? hasResult : hasTerm) = true;
+        meet |= hasResult && hasTerm;
+      }
+    });
+  return meet;
+}
+
+/// The index of results and the summed one along which windows of neighbours overlap, of neighbours along another index of the grid than
+/// `contiguous`: h and r of `x[h + r, w + s]`. A thread with neighbours along h reads what they share once (tile-layouts).
+struct Overlap {
+  int64_t results, terms;
+};
+static std::optional<Overlap> findOverlap(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t contiguous,
+                                          llvm::function_ref<int64_t(int64_t)> extentMax) {
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    std::optional<Overlap> found;
+    ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) {
+      LinearRead linear = lineariseSubscripts(op, read);
+      for (auto [r, coefficients] : llvm::enumerate(linear.coefficients)) {
+        int64_t own = -1, term = -1;
+        for (auto [d, by] : llvm::enumerate(coefficients)) {
+          if (by == 0 || linear.others[r])
+            continue;
+          if (!llvm::is_contained(l.grid, dims[d]))
+            term = d;
+          else if (dims[d] != contiguous)
+            own = d;
+        }
+        if (own >= 0 && term >= 0 && std::abs(coefficients[own]) < std::abs(coefficients[term]) * extentMax(dims[term]))
+          found = Overlap{dims[own], dims[term]};
+      }
+    });
+    if (found)
+      return found;
+  }
+  return std::nullopt;
+}
+
+/// Of windows that lie beside each other as vectors do (channels last) a thread has a vector of results, and neighbours of it along `near`,
+/// whose windows overlap. A line of memory lies beside few neighbours and as many rows of them.
+void Scheduler::assignVectorWindows(LaunchPlan &l, int64_t contiguous, int64_t near, int64_t vector, Count results) {
+  int64_t neighbours = costs_.pointwise.windowVectors, line = Column{0, kVectorBytes / vector, false}.perLine();
+  while (neighbours > 1 && results / (l.warps * 32 * vector * neighbours) < costs_.pointwise.windowBlocks * target_.smCount)
+    neighbours /= 2;
+  int64_t left = l.warps * 32 * vector * neighbours;
+  l.tiles[contiguous] = 1; // (that of a streamed sum's other operand is whole)
+  auto take = [&](int64_t index, int64_t want, int64_t least) {
+    left *= l.tiles[index];
+    l.tiles[index] = cutTile(clampTile(l, index, std::min(want, left)), extentMax(l, index), std::min(want, least));
+    left = std::max<int64_t>(1, left / l.tiles[index]);
+  };
+  take(contiguous, line, vector);
+  take(near, costs_.pointwise.windowRows, neighbours);
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && index != near)
+      take(index, costs_.pointwise.windowRows, 1);
+  take(near, l.tiles[near] * left, l.tiles[near]);
+}
+
+/// The index along which windows lie beside each other in memory; -1 where there is none.
+static int64_t findDense(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t mostStep, const SizeFacts &facts) {
+  auto isDense = [&](int64_t index) { return isDenseAlong(l, ops, index, mostStep, facts); };
+  auto last = llvm::find_if(llvm::reverse(l.grid), [&](int64_t index) { return knownMax(l.extents.getResult(index), facts) != 1; });
+  if (last != l.grid.rend() && isDense(*last))
+    return *last;
+  return !l.grid.empty() && isDense(l.grid.back()) ? l.grid.back() : -1;
+}
+
+/// Whether a sum is so short, and has so many results, that it needs one thread only.
+bool Scheduler::isOfThreads(const LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector, Count &results) {
+  int64_t terms = 1;
+  for (int64_t index : inner) {
+    int64_t max = extentMax(l, index);
+    if (max < 0 || max > costs_.pointwise.windowTerms || (terms *= max) > costs_.pointwise.windowTerms)
+      return false;
+  }
+  for (int64_t index : l.grid) {
+    int64_t max = extentMax(l, index);
+    results *= max < 0 ? Count::kMost : max;
+  }
+  // (A longer one can be shared by warps.)
+  return (terms < costs_.pointwise.shortWindow ? results : results / vector) >= costs_.pointwise.windowThreads * target_.smCount;
+}
+
+bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
+  int64_t contiguous = findDense(l, ops_, costs_.pointwise.windowStep, facts_);
+  Count results = 1;
+  if (contiguous < 0 || !isOfThreads(l, inner, vector, results))
+    return false;
+  l.warps = 8;
+  std::optional<Overlap> taps = findOverlap(l, ops_, contiguous, [&](int64_t index) { return extentMax(l, index); });
+  if (taps && extentMax(l, taps->terms) > kMostTaps)
+    taps = std::nullopt;
+  if (taps && vector > 1 && hasVectorsAlong(l, ops_, contiguous, vector, facts_)) {
+    assignVectorWindows(l, contiguous, taps->results, vector, results);
+    if (llvm::is_contained(thinIndices(l), contiguous)) // a group's channels, which lie beside each other
+      for (int64_t index : inner)
+        if (summarizeAccesses(l, ops_, facts_).contiguousBytes[index] > 0)
+          l.tiles[index] = clampTile(l, index, costs_.pointwise.windowVectors);
+    l.tiles[taps->terms] = extentMax(l, taps->terms);
+    return true;
+  }
+  int64_t left = l.warps * 32 * (taps ? std::max(vector, costs_.pointwise.windowResults) : vector);
+  bool meet = haveWindowsThatMeet(l, ops_);
+  auto tileOf = [&](int64_t index, int64_t want, int64_t least) { // (sums of parts are read once, wherever tiles end)
+    int64_t tile = clampTile(l, index, want);
+    return meet ? cutTile(tile, extentMax(l, index), least) : tile;
+  };
+  const int64_t rows = costs_.pointwise.windowRows; // (shorter tiles read more of what windows share)
+  l.tiles[contiguous] = tileOf(contiguous, taps ? std::max<int64_t>(32, left / rows) : left, 32); // (a warp beside a row's end at least)
+  left /= l.tiles[contiguous];
+  for (int64_t index : llvm::reverse(l.grid))
+    if (index != contiguous && left > 1) {
+      l.tiles[index] = tileOf(index, left, rows);
+      left /= l.tiles[index];
+    }
+  if (taps) { // all of a thread's rows at a time, of one place in each
+    l.tiles[taps->terms] = extentMax(l, taps->terms);
+    return true;
+  }
+  int64_t room = 32 / vector; // terms that are loaded at once, of `vector` results
+  for (int64_t index : llvm::reverse(inner)) {
+    // Rounds of which the last has little to do are shorter: of 5 terms two and not four at a time.
+    int64_t tile = clampTile(l, index, room), max = extentMax(l, index);
+    while (tile < max && int64_t(llvm::alignTo(uint64_t(max), uint64_t(tile))) * 4 > max * 5)
+      tile /= 2;
+    l.tiles[index] = tile;
+    room = std::max<int64_t>(1, room / tile);
+  }
+  return true;
+}
+
+} // namespace kernelc::te
