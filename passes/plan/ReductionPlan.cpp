@@ -79,10 +79,11 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     return reduce && !thin.empty() && getStreamedDims(reduce).size() == 1 &&
            isWindowOfGroups(reduce, unsigned(getStreamedDims(reduce)[0]), facts_, target_);
   });
-  if (points > 1 && !(areGroups && scheduleWindows(l, inner, s.longestVector())))
-    return scheduleStreamed(l, inner, thin, s);
-  if (points > 1)
+  if (points > 1) {
+    if (!areGroups || !scheduleWindows(l, inner, s.longestVector()))
+      scheduleStreamed(l, inner, thin, s);
     return;
+  }
   if (scheduleWindows(l, inner, s.longestVector()) || scheduleChannels(l, inner, s) || schedulePairs(l, inner))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
