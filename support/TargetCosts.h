@@ -274,12 +274,11 @@ struct ThreadCosts {
 
 /// Tables that data chooses from (te-split-tables). Times are of a look without a meeting (docs/lab/2026-11-27-scatters-10.md).
 struct TableCosts {
-  int64_t banks = 32;          ///< of shared memory, of words
-  int64_t fewBytes = 256;      ///< of a table in whose banks two words meet at most
-  double meeting = 3.4;        ///< times that lanes' words of a larger one take,
-  double meetingInCaches = 16; ///< and those of one that shared memory does not hold
-  double look = 1.5;           ///< of a part, with its mask
-  int64_t mostIndexBits = 8;   ///< of what chooses: four are masked at once
+  int64_t banks = 32;        ///< of shared memory, of words
+  int64_t fewBytes = 256;    ///< of a table in whose banks two words meet at most
+  double meeting = 3.4;      ///< times that lanes' words of a larger one take
+  double look = 1.5;         ///< of a part, with its mask
+  int64_t mostIndexBits = 8; ///< of what chooses: four are masked at once
 };
 
 /// Sets of chained products of which blocks add up a sum in any order (ChainSetPlan.cpp).

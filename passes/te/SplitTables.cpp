@@ -77,15 +77,18 @@ private:
     unsigned most = llvm::Log2_64(std::max<uint64_t>(2, uint64_t(costs_.banks) / words));
     parts_ = llvm::divideCeil(bits(), most);
     width_ = llvm::divideCeil(bits(), parts_);
-    uint64_t row = points_ * table_.getResult().getType().getElementTypeBitWidth() / 8, rows = 1;
-    if (row <= uint64_t(costs_.fewBytes))
-      return false;
-    bool isKnown = true;
+    // (what shared memory does not hold is looked up in caches, where one look of a large table takes less than two of small ones)
+    uint64_t row = points_ * table_.getResult().getType().getElementTypeBitWidth() / 8, bytes = row;
     for (auto [d, e] : llvm::enumerate(table_.getExtents().getResults()))
-      if (auto extent = dyn_cast<AffineConstantExpr>(e); d != dim_)
-        isKnown &= bool(extent), rows *= extent ? uint64_t(std::max<int64_t>(1, extent.getValue())) : 1;
-    double meeting = isKnown && row * rows <= uint64_t(threads_.mostTableBytes) ? costs_.meeting : costs_.meetingInCaches;
-    return parts_ > 1 && parts_ * costs_.look < meeting;
+      if (d != dim_) {
+        auto extent = dyn_cast<AffineConstantExpr>(e);
+        if (!extent || extent.getValue() < 1)
+          return false;
+        bytes *= uint64_t(extent.getValue());
+      }
+    if (row <= uint64_t(costs_.fewBytes) || bytes > uint64_t(threads_.mostTableBytes))
+      return false;
+    return parts_ > 1 && parts_ * costs_.look < costs_.meeting;
   }
 
   /// Whether an element is chosen by an integer of a body, which nothing else of the read depends on.
