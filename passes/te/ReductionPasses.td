@@ -215,7 +215,7 @@ def TeSplitTables : Pass<"te-split-tables", "::kernelc::te::KernelOp"> {
     checksums, parities.
 
     A part has as many bits as banks of shared memory have words for. The target's costs say whether the looks take less than lanes'
-    meetings in one table.
+    meetings in one table. Of tables that shared memory holds: with an extent that is no number they lie in caches, and stay whole.
 
     *Runs after the first `te-simplify`, because* tables that are left then are read by data; *before products and reductions
     are shaped*, to which a look is a read like others.
