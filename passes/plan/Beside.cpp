@@ -157,15 +157,19 @@ private:
       return;
     }
     // (Chains leave no registers for code of others, which ptxas gives out for all of a kernel.)
-    if (!multiplies(l) || !multiplies(plan_.launches[head]) || isChain(l) || isChain(plan_.launches[head]))
+    bool areCopies = isCopy(l) && isCopy(plan_.launches[head]);
+    if (!areCopies && (!multiplies(l) || !multiplies(plan_.launches[head]) || isChain(l) || isChain(plan_.launches[head])))
       return;
-    ArrayRef<LaunchPlan> apart = ArrayRef(plan_.launches).slice(head, n + 1 - head);
-    std::optional<Joined> best = reckon(head, apart, /*isWhole=*/true), others = reckon(head, apart.drop_back(), /*isWhole=*/false);
+    std::vector<LaunchPlan> apart(plan_.launches.begin() + head, plan_.launches.begin() + n + 1);
+    if (areCopies) // whose tiles any number of threads moves
+      apart.back().warps = apart.front().warps;
+    std::optional<Joined> best = reckon(head, apart, /*isWhole=*/true),
+                          others = reckon(head, ArrayRef(apart).drop_back(), /*isWhole=*/false);
     std::optional<LaunchTime> own = timeOf(kernel_, l, target_, likely_);
     if (!others || !own)
       return;
     // Tiles for as many multiprocessors as each has then.
-    if (std::optional<Joined> shared = reckon(head, scheduleShares(apart), /*isWhole=*/true);
+    if (std::optional<Joined> shared = areCopies ? std::nullopt : reckon(head, scheduleShares(apart), /*isWhole=*/true);
         shared && (!best || shared->time.total() < best->time.total()))
       best = std::move(shared);
     double together = best ? best->time.total() : 0, one = others->time.total() + own->total();
@@ -178,6 +182,15 @@ private:
     }
     for (size_t m = head; m <= n; ++m)
       plan_.launches[m] = best->records[m - head];
+  }
+
+  /// Whether it only writes elements to a workspace as another launch takes them: the second of two has nothing to wait for.
+  bool isCopy(const LaunchPlan &l) {
+    return llvm::all_of(l.ops, [&](int64_t ordinal) {
+      auto compute = dyn_cast<ComputeOp>(ops_[ordinal]);
+      return compute && isa_and_nonnull<ReadOp>(compute.getYield().getValues()[0].getDefiningOp()) &&
+             llvm::none_of(compute->getUsers(), llvm::IsaPred<ReturnOp>);
+    });
   }
 
   /// Whether it has a product, of tiles or streamed. (What memory alone bounds fills the device by itself.)

@@ -42,9 +42,9 @@ public:
         bool isSummed = d >= parallel && by != 0, isTap = isSummed && r != last;
         isWindow |= isTap && llvm::any_of(llvm::enumerate(row), [&](auto other) { return other.index() < parallel && other.value() != 0; });
         isRow |= isSummed && r == last && by == 1 && most(d) * Count(bytesOf(x)) < Count(costs_.groupRow) &&
-                 llvm::any_of(llvm::enumerate(row), [&](auto other) {
-                   return other.index() < parallel && other.value() > 0 && Count(other.value()) == most(d);
-                 });
+                 llvm::any_of(
+                     llvm::enumerate(row),
+                     [&](auto other) { return other.index() < parallel && other.value() > 0 && Count(other.value()) == most(d); });
       }
     }
     return isWindow && isRow;

@@ -23,7 +23,8 @@ public:
   /// Whether it has few terms, and reads no more than windows do.
   bool isShort() const {
     if (reduce_.isArg() || reduce_.getInit() || reduce_.getOutMap() || reduce_.getCondition() || reduce_.getYield().getCondition() ||
-        reduce_.getNumParallel() == 0 || !llvm::all_of(getStreamedDims(reduce_), [&](auto d) { return hasOnePoint(unsigned(d)) || isOfGroups(); }))
+        reduce_.getNumParallel() == 0 ||
+        !llvm::all_of(getStreamedDims(reduce_), [&](auto d) { return hasOnePoint(unsigned(d)) || isOfGroups(); }))
       return false;
     Count terms = 1;
     for (unsigned d = reduce_.getNumParallel(); d < reduce_.getNumDims(); ++d)
@@ -84,7 +85,7 @@ private:
 
   const Repacking &of_;
   mutable ReduceOp reduce_; // (whose accessors are not const)
-  unsigned along_; ///< the last result index of several points
+  unsigned along_;          ///< the last result index of several points
 };
 
 } // namespace
