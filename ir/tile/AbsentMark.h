@@ -6,8 +6,8 @@
 
 namespace kernelc::tile {
 
-/// What stands in an f32 operand `a` of a dot with a `count`, behind so many points of k, where there is no term, whatever b holds: -0. What
-/// is there in earnest is no -0. (Times what is finite it adds nothing, so that only results that are NaN have to ask for it.)
+/// What stands in an f32 operand `a` of a dot with a `count`, behind so many points of k, where there is no term, whatever b holds: -0.
+/// What is there in earnest is no -0. (Times what is finite it adds nothing, so that only results that are NaN have to ask for it.)
 inline llvm::APFloat absentMark() { return llvm::APFloat::getZero(llvm::APFloat::IEEEsingle(), /*Negative=*/true); }
 
 } // namespace kernelc::tile

@@ -308,6 +308,8 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegme
     With a region, `by` a combiner ⊕, the unit simt computes `result[c] = acc[c] ⊕ ⊕_k term(a[c, k], b[c, k])`: the region's
     arguments are the two elements in the accumulator's type, and it ends in a `tile.term`. Of such a dot `count` says how many
     points of k count, in the order in which they lie in the tile; all do without it. (Of products the others are zeros.)
+    Of a product of f32, too, the points behind so many count where `a` has a value: elements that are the mark of what is absent
+    (`absentMark`, -0) have no term, whatever b is there.
 
     ```mlir
     %r = tile.dot %a, %b, %acc m [0] n [1] k [2] count %left by min {
@@ -323,7 +325,8 @@ def Tile_DotOp : Tile_Op<"dot", [MemoryEffects<[MemRead]>, AttrSizedOperandSegme
     - [C2] an operand is a tile or a ring, which goes with a `number`, with the accumulator's dims; `a_number` is that of a ring a.
     - [C3] floats are summed in floats, integers in integers.
     - [C4] a term is of two scalars of the accumulator's element type, is made of them and constants by ops without effects, and ends
-      in a tile.term of that type; its combiner is no arg reduction. Without a term there is no `count`.
+      in a tile.term of that type; its combiner is no arg reduction.
+    - [C5] without a term a `count` is of a product whose `a` is f32.
   }];
   let arguments = (ins AnyType:$a, AnyType:$b, AnyRankedTensor:$acc, DenseI64ArrayAttr:$m,
                        DenseI64ArrayAttr:$n, DenseI64ArrayAttr:$k, Optional<Index>:$number, Optional<Index>:$a_number,

@@ -126,9 +126,8 @@ void DotLowering::runSimt() {
   Value all = b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
   auto type = cast<MemRefType>(acc_.getType());
   Value before = c_.allocate(type.getNumElements(), type.getElementType(), c_.named("before", loc_));
-  inLoop(type.getNumElements(), "reg", [&](Value reg) {
-    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, acc_, reg), before, reg);
-  });
+  inLoop(type.getNumElements(), "reg",
+         [&](Value reg) { memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, acc_, reg), before, reg); });
   runSteps(a, b, step, /*skips=*/false);
   // What is absent has added nothing, unless the other operand is no number there.
   Value one = arith::ConstantOp::create(b_, loc_, b_.getBoolAttr(true)), some = arith::XOrIOp::create(b_, loc_, all, one);
@@ -136,9 +135,8 @@ void DotLowering::runSimt() {
   cu::CommentOp::create(b_, loc_, "A condition's border crosses this tile. Where a result is NaN, what it excludes is left out.");
   Value total = sumOfRegisters(acc_, a.count()), isNan = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UNO, total, total);
   b_.setInsertionPoint(scf::IfOp::create(b_, loc_, isNan, false).thenBlock()->getTerminator());
-  inLoop(type.getNumElements(), "reg", [&](Value reg) {
-    memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, before, reg), acc_, reg);
-  });
+  inLoop(type.getNumElements(), "reg",
+         [&](Value reg) { memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, before, reg), acc_, reg); });
   runSteps(a, b, step, /*skips=*/true);
 }
 
