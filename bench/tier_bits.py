@@ -19,7 +19,7 @@ import sysconfig
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OPTIONS = "--Ofast-compile=mid -DKC_LOOPS"  # driver/jit/Tiers.cpp
+OPTIONS = "--Ofast-compile=mid -DKC_LOOPS"  # driver/jit/Tiers.cpp, where long kernels have -DKC_LOOPS=4
 
 
 def find_nvrtc():

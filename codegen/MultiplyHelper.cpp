@@ -95,13 +95,14 @@ std::optional<std::string> multiplyHelperText(llvm::StringRef name) {
     text += "// Back and forth over the columns: a register that was read last is read next.\n";
   text += "template <> __device__ __forceinline__ void " + name.str() +
           "(\n    float *d, const float *const *a, const float *const *b) {\n"
-          "#ifdef KC_HOST\n  kc_multiply_loops" +
+          "#if defined(KC_HOST) || KC_LOOPS + 0 == 1\n  kc_multiply_loops" +
           "<" + numbers.str() +
           ">(d, a, b);\n#else\n"
           "#define KC_ADD(s, d, i, j) \"fma.rn.f32 %\" #d \", a\" #s \"_\" #i \", b\" #s \"_\" #j \", %\" #d \";\\n\"\n"
           "#define KC_FETCH(k, s) \\\n" +
           fetchText(a) + " \\\n" + fetchText(b) + "\n#define KC_ADDS(s) \\\n" + addsText(a, b, turns);
-  // A compile that shall be fast has a loop over short pieces: ptxas takes the longer for each multiply-add of one.
+  // A compile that shall be fast has loops in C, or (KC_LOOPS=4) a loop over short pieces: ptxas takes the longer for each multiply-add of
+  // one.
   constexpr int kOfPiece = 4;
   const int piece = rounds % kOfPiece ? rounds : kOfPiece;
   text += "#ifdef KC_LOOPS\n#define KC_ROUNDS" + roundsText(piece, ahead) + "\n  for (int k = 0; k < " + std::to_string(rounds) +

@@ -89,12 +89,12 @@ std::shared_ptr<LoadedKernel> JitKernel::Impl::loadTiered(Device &device, Varian
   const double seconds = work.ok() ? rooflineOf(*work, peaksOf(device)).seconds : 0;
   const absl::Time start = absl::Now();
   absl::StatusOr<VariantCode> fast = absl::UnavailableError("");
-  const double slowdown = slowdownOf((*full)->code());
-  if (mayEndEarlier(seconds, (*full)->code()))
-    fast = (*full)->compileFast();
+  const FastWay way = FastWay::find(seconds, (*full)->code());
+  if (way.mayEndEarlier(seconds))
+    fast = (*full)->compileFast(way);
   const absl::Duration took = absl::Now() - start;
   entry.better = *std::move(full);
-  if (fast.ok() && !entry.better->isReady() && endsEarlier(seconds * slowdown, took))
+  if (fast.ok() && !entry.better->isReady() && way.endsEarlier(seconds, took))
     if (absl::StatusOr<std::shared_ptr<LoadedKernel>> result = loadCode(device, variant, *fast); result.ok()) {
       session->remark(absl::StrFormat("kernel '%s' runs code that was compiled fast, in %.0f ms, until NVRTC is done with the other",
                                       signature.name, absl::ToDoubleMilliseconds(took)));

@@ -13,16 +13,12 @@
 namespace kernelc {
 namespace {
 
-// Products as loops over short pieces of PTX, since ptxas takes the longer for each multiply-add of a long one.
-const std::vector<std::string> &fastOptions() {
-  static const auto &options = *new std::vector<std::string>{"--Ofast-compile=mid", "-DKC_LOOPS"};
-  return options;
-}
-/// What fast code of products takes at most, in times of full code, as loops in C and as pieces of PTX; what a kernel takes, in times of
-/// the roofline; and what the full compile takes at least, in times of the fast one, which takes `kLongestFast` at most where a machine has
-/// nothing else to do. docs/lab/2026-11-25-compile-time.md has the measurements, of the last docs/lab/2026-11-28-first-launch-13.md.
-constexpr absl::Duration kLongestFast = absl::Milliseconds(500);
-constexpr double kSlowdown = 97, kSlowdownOfPieces = 16, kOverRoofline = 1.5, kFullOfFast = 1.4;
+/// What fast code takes at most, in times of full code; what a kernel takes, in times of the roofline; how long a fast compile takes at
+/// most where a machine has nothing else to do; and how much longer one in pieces takes. docs/lab/2026-11-25-compile-time.md has the
+/// measurements, of the last docs/lab/2026-11-28-first-launch-13.md.
+constexpr double kSlowdown = 97, kSlowdownOfPieces = 12, kOverRoofline = 1.5, kLongestFast = 0.5, kSecondsOfPieces = 0.04;
+/// What the full compile takes at least, in times of the fast one.
+constexpr double kFullOfFast = 2, kFullOfPieces = 1.5;
 
 } // namespace
 
@@ -93,13 +89,15 @@ bool isWorthFastCode(const VariantCode &code) {
   return isWorth;
 }
 
-absl::StatusOr<VariantCode> RunningCode::compileFast() {
+absl::StatusOr<VariantCode> RunningCode::compileFast(const FastWay &way) {
   absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return nvrtc.status();
   CompileProcess *process = session_.getCompileProcess(**nvrtc);
   if (!process)
     return absl::UnavailableError("there is no worker that compiles");
+  // As loops in C, which this way of compiling does not write out, or as loops over pieces of PTX, whose sums stay in registers.
+  const std::vector<std::string> options = {"--Ofast-compile=mid", way.inPieces ? "-DKC_LOOPS=4" : "-DKC_LOOPS"};
   std::vector<std::pair<size_t, std::unique_ptr<RunningCompile>>> fast;
   std::vector<std::pair<size_t, RunningCompile *>> needed; // texts without a product are compiled as soon either way
   for (auto &[unit, full] : running_) {
@@ -107,7 +105,7 @@ absl::StatusOr<VariantCode> RunningCode::compileFast() {
       needed.emplace_back(unit, full.get());
       continue;
     }
-    absl::StatusOr<std::unique_ptr<RunningCompile>> started = process->start(code_.units[unit].text, programName_, target_, fastOptions());
+    absl::StatusOr<std::unique_ptr<RunningCompile>> started = process->start(code_.units[unit].text, programName_, target_, options);
     if (!started.ok())
       return started.status();
     needed.emplace_back(unit, started->get());
@@ -131,18 +129,18 @@ absl::StatusOr<VariantCode> RunningCode::compileFast() {
   return result;
 }
 
-double slowdownOf(const VariantCode &code) {
-  double most = 1;
+FastWay FastWay::find(double seconds, const VariantCode &code) {
+  const FastWay loops{false, kSlowdown, kFullOfFast}, pieces{true, kSlowdownOfPieces, kFullOfPieces};
   for (size_t u = 0; u < code.units.size(); ++u)
-    if (code.cubins[u].bytes.empty() && hasProduct(code.units[u].text))
-      most = std::max(most, absl::StrContains(code.units[u].text, "kc_multiply_f32<") ? kSlowdownOfPieces : kSlowdown);
-  return most;
+    if (code.cubins[u].bytes.empty() && hasProduct(code.units[u].text) && !absl::StrContains(code.units[u].text, "kc_multiply_f32<"))
+      return loops;
+  return seconds * kOverRoofline * (kSlowdown - kSlowdownOfPieces) < kSecondsOfPieces ? loops : pieces;
 }
 
-bool mayEndEarlier(double seconds, const VariantCode &code) { return endsEarlier(seconds * slowdownOf(code), kLongestFast); }
-
-bool endsEarlier(double seconds, absl::Duration compiled) {
-  return seconds > 0 && seconds * kOverRoofline < absl::ToDoubleSeconds(compiled) * (kFullOfFast - 1);
+bool FastWay::endsEarlier(double seconds, absl::Duration compiled) const {
+  return seconds > 0 && seconds * kOverRoofline * slowdown < absl::ToDoubleSeconds(compiled) * (fullOfFast - 1);
 }
+
+bool FastWay::mayEndEarlier(double seconds) const { return endsEarlier(seconds, absl::Seconds(kLongestFast)); }
 
 } // namespace kernelc

@@ -12,6 +12,20 @@
 
 namespace kernelc {
 
+/// How fast code of products is made.
+struct FastWay {
+  bool inPieces = false; ///< of PTX: compiled longer than loops in C, and run much sooner
+  double slowdown = 1;   ///< what such code takes at most, in times of full code
+  double fullOfFast = 1; ///< what the full compile takes at least, in times of this one
+
+  /// For units that take `seconds` by the roofline (0: not known).
+  static FastWay find(double seconds, const VariantCode &code);
+  /// Whether such code that took `compiled` to make ends before the full code is there.
+  bool endsEarlier(double seconds, absl::Duration compiled) const;
+  /// Whether that can be, however long the compile takes.
+  bool mayEndEarlier(double seconds) const;
+};
+
 /// The full code of a variant on its way, each unit in a worker of its own. One thread at a time.
 class RunningCode {
 public:
@@ -24,7 +38,7 @@ public:
   /// The code, once; it is in the disk cache then.
   absl::StatusOr<VariantCode> take();
   /// The same units, those with products made fast; not in the disk cache. An error where the full code is there before.
-  absl::StatusOr<VariantCode> compileFast();
+  absl::StatusOr<VariantCode> compileFast(const FastWay &way);
   /// The units, those that the cache had with their cubins.
   const VariantCode &code() const { return code_; }
 
@@ -40,14 +54,5 @@ private:
 /// Whether NVRTC is done with these units much sooner when it makes them fast: products of CUDA cores. Of texts for matrix
 /// units, norms and the like it is not.
 bool isWorthFastCode(const VariantCode &code);
-
-/// How much longer fast code of these units may take than full code.
-double slowdownOf(const VariantCode &code);
-
-/// Whether fast code that took `compiled` to make ends before the full code is there, where it takes `seconds` times the model's error
-/// (0: not known).
-bool endsEarlier(double seconds, absl::Duration compiled);
-/// Whether that can be of a kernel that takes `seconds` by full code, however long the fast compile takes.
-bool mayEndEarlier(double seconds, const VariantCode &code);
 
 } // namespace kernelc

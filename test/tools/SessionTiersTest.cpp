@@ -196,13 +196,17 @@ TEST(Tiers, OnlyProductsOfCudaCoresAreWorthIt) {
   EXPECT_TRUE(isWorthFastCode(codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);")));
   EXPECT_FALSE(isWorthFastCode(codeOf("c[r] = expf(a);")));
   EXPECT_FALSE(isWorthFastCode(codeOf("kc_wgmma_bf16<256, 0, 0>(a, x, y, 1); c = fmaf(a, b, c);")));
-  EXPECT_GT(slowdownOf(codeOf("c[r] = fmaf(a, b[n], c[r]);")),
-            slowdownOf(codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);")));
-  EXPECT_TRUE(mayEndEarlier(1e-3, codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);")));
-  EXPECT_FALSE(mayEndEarlier(1, codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);")));
-  EXPECT_TRUE(endsEarlier(10e-3, absl::Milliseconds(60)));
-  EXPECT_FALSE(endsEarlier(1, absl::Milliseconds(60)));
-  EXPECT_FALSE(endsEarlier(0, absl::Milliseconds(60))) << "not known";
+  const VariantCode loops = codeOf("c[r] = fmaf(a, b[n], c[r]);"),
+                    rounds = codeOf("kc_multiply_f32<16, 8, 4, 128, 8, 4, 128, 1>(c, a, b);");
+  EXPECT_FALSE(FastWay::find(1e-3, loops).inPieces) << "there are none";
+  EXPECT_TRUE(FastWay::find(1e-3, rounds).inPieces);
+  EXPECT_FALSE(FastWay::find(10e-6, rounds).inPieces) << "they take NVRTC longer than the loops take the GPU";
+  EXPECT_TRUE(FastWay::find(1e-3, rounds).mayEndEarlier(1e-3));
+  EXPECT_FALSE(FastWay::find(1, rounds).mayEndEarlier(1));
+  const FastWay way = FastWay::find(100e-6, loops);
+  EXPECT_TRUE(way.endsEarlier(100e-6, absl::Milliseconds(60)));
+  EXPECT_FALSE(way.endsEarlier(10e-3, absl::Milliseconds(60)));
+  EXPECT_FALSE(way.endsEarlier(0, absl::Milliseconds(60))) << "not known";
 }
 
 } // namespace
