@@ -202,6 +202,11 @@ struct ChainCosts {
   double coresChain = 0.65;      ///< and chains
   int64_t mostOnCores = 128;     ///< columns of a tile there, and terms of its first product, that registers and slots have room for
   int64_t threesRound = 96;      ///< columns of a round with two products in flight each: they stay apart in time (chains-9)
+                                 // Of a cascade that looks for its reference only where terms get large (chains-12):
+  int64_t seldomRound = 112;     ///< columns of a round of three warpgroups, which instructions bound,
+  int64_t seldomColumns = 2;     ///< and columns of results for one of a round from which not to scale them saves two warpgroups more than
+                                 ///< waiting for a branch costs
+  int64_t mostPieces = 16;       ///< of a tile, within which a mask is the same: each lane of a search loads one element a piece
   double pairsWhole = 0.95;      ///< of the rows of all pairs, that are there at least: one tile of the last pair may have few, or none
 };
 

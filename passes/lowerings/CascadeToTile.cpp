@@ -11,6 +11,7 @@
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
 #include "passes/lowerings/PointCount.h"
+#include "support/Target.h"
 
 using namespace mlir;
 
@@ -417,7 +418,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
       };
   SmallVector<PickingMask> picking;
   if (!open_.empty())
-    picking = findPickingMasks(op, l_, ops_, dims, open_.front());
+    picking = findPickingMasks(op, l_, ops_, dims, open_.front(), findTarget(absl::string_view(plan_.target))->costs->chains);
   Value isPicked; // of a round
   auto bind = [&](BodyToTiles &body) {
     bindSums(op, body);

@@ -17,45 +17,6 @@ using namespace tile;
 
 bool isMostlyNeutral(Operation *op) { return isa<ScaleOp>(op) || kMostlyZero.isOn(op); }
 
-int64_t guessedRegisters() {
-  const char *guess = std::getenv("KC_GUESS");
-  return guess ? std::atoi(guess) : 16;
-}
-
-math::Exp2Op findGuessed(Value exponents) {
-  for (Operation *user : exponents.getUsers())
-    if (kMostlyZero.isOn(user) && user->hasOneUse())
-      return dyn_cast<math::Exp2Op>(*user->user_begin());
-  return {};
-}
-
-/// An exponential as `power` has it.
-static Value exponentialOf(OpBuilder &b, math::Exp2Op power, Value x) {
-  OperationState state(power.getLoc(), power->getName());
-  state.addOperands(x);
-  state.addAttributes(power->getAttrs());
-  state.addTypes(x.getType());
-  return b.create(state)->getResult(0);
-}
-
-void guess(ThreadCode &c, Value exponents, Value moved, const Layout &layout) {
-  math::Exp2Op power = findGuessed(exponents);
-  if (!power || !guessedRegisters())
-    return;
-  Location loc = cu::unnamed(power.getLoc());
-  auto known = c.tiles.try_emplace(power.getResult());
-  if (known.second)
-    known.first->second = {layout, c.allocate(layout.numRegisters(), c.b.getF32Type(), c.named("guessed", loc))};
-  Value array = known.first->second.array;
-  OpenDigits open;
-  c.overDigits(layout.reg, loc, open, [&] {
-    Value place = c.registerIndex(layout, open, loc);
-    Value isFirst = arith::CmpIOp::create(c.b, loc, arith::CmpIPredicate::slt, place, c.index(guessedRegisters(), loc));
-    c.inBranch(isFirst, loc,
-               [&] { memref::StoreOp::create(c.b, loc, exponentialOf(c.b, power, c.element(moved, open, loc)), array, place); });
-  });
-}
-
 bool isElementwise(Operation *op) {
   if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()) || isRematerialized(op))
     return false;
@@ -98,12 +59,6 @@ void FunctionLowering::scalarOp(Operation *op, const OpenDigits &open, llvm::Den
       cu::kComputed.putOn(scalar);
     for (auto [from, to] : llvm::zip(op->getResults(), scalar->getResults()))
       inRun[from] = to;
-    if (RegTile guessed = isa<math::Exp2Op>(op) ? c_.tiles.lookup(op->getResult(0)) : RegTile(); guessed.array) {
-      Value place = c_.registerIndex(guessed.layout, open, op->getLoc());
-      Value isFirst = arith::CmpIOp::create(b_, op->getLoc(), arith::CmpIPredicate::slt, place, c_.index(guessedRegisters(), op->getLoc()));
-      Value made = memref::LoadOp::create(b_, op->getLoc(), guessed.array, place);
-      inRun[op->getResult(0)] = arith::SelectOp::create(b_, op->getLoc(), isFirst, made, scalar->getResult(0));
-    }
   }
 }
 
@@ -197,8 +152,6 @@ void FunctionLowering::lowerRun(ArrayRef<Operation *> run) {
         }
       }
       RegTile registers = inPlace_.lookup(result);
-      if (!registers.array && isa<math::Exp2Op>(op))
-        registers = c_.tiles.lookup(result); // (some of them guessed)
       if (!registers.array)
         registers = registersToGoOnIn(op, layout);
       if (!registers.array)
@@ -255,8 +208,6 @@ void FunctionLowering::lowerMostlyNeutral(Operation *op) {
     memref::StoreOp::create(b_, loc, moved, result.array, place);
   });
   c_.tiles[whole] = result;
-  if (!isa<ScaleOp>(op) && whole.hasOneUse() && c_.tiles.lookup(*whole.user_begin()->result_begin()).array)
-    guess(c_, op->getOperand(0), whole, layout);
 }
 
 void FunctionLowering::copyTile(Value from, Value toArray, Location loc, std::optional<Layout> given) {

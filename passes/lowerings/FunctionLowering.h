@@ -19,12 +19,6 @@ bool isElementwise(mlir::Operation *op);
 /// Whether its second operand mostly leaves its first one as it is (tile.scale, differences with what is mostly zero): not elementwise
 /// then.
 bool isMostlyNeutral(mlir::Operation *op);
-/// The exponential of a difference with what is mostly zero, of `exponents`, if all there is of it is one: a thread makes its first
-/// `guessedRegisters` as if it were zero, before anybody knows, and once more where it is not.
-mlir::math::Exp2Op findGuessed(mlir::Value exponents);
-int64_t guessedRegisters();
-/// Makes these of `moved`, what has become of `exponents` by now, if there are any.
-void guess(ThreadCode &c, mlir::Value exponents, mlir::Value moved, const tile::Layout &layout);
 
 class SlotAddress;
 

@@ -4,7 +4,6 @@
 // A reduction first combines a thread's own registers (where a loop has not: carriedLayout), then
 // lanes by shuffles, then warps through shared memory; each step in a fixed order, so that two
 // runs agree bit for bit.
-#include "passes/lowerings/FunctionLowering.h"
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/te/Te.h"
@@ -69,7 +68,6 @@ private:
   Value isAbove(int64_t limit) {
     constexpr int64_t kChains = 4; // of comparisons, none of which waits for another
     OpBuilder &b = c_.b;
-    guess(c_, op_.getInputs()[0], op_.getInputs()[0], layout_);
     Type word = b.getI32Type();
     Value zero = c_.index(0, loc_);
     Value most = c_.allocate(kChains, word, c_.named("most_bits", loc_)), holds = c_.allocate(1, b.getI1Type(), c_.named("is_new", loc_));

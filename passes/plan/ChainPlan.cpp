@@ -19,11 +19,6 @@ namespace {
 /// Of the 16-bit operands: a line of 128 bytes.
 constexpr int64_t kBytes = 2, kLine = 64;
 
-/// Of a cascade that looks for its reference only where terms get large (docs/lab/2026-11-28-chains-12.md): columns of a round of three
-/// warpgroups, which instructions bound, and how many columns of results for one of a round save two warpgroups more by not being scaled
-/// than waiting for a branch costs them.
-constexpr int64_t kSeldomRound = 112, kSeldomColumns = 2;
-
 /// Columns of s for a round of a cascade, the best first: a round costs what so many columns do beside its own, and the last one may
 /// have few. `walked` < 0: any number. Where rows end at different columns, small rounds lose least.
 SmallVector<int64_t> roundsOf(int64_t walked, int64_t columns, bool isUneven, const ChainCosts &costs) {
@@ -117,7 +112,8 @@ bool Scheduler::canFeedFirsts(const LaunchPlan &p, const FirstsOfLaunch &firsts)
 }
 
 bool Scheduler::isUneven(const LaunchPlan &l) {
-  return mayPickTiles(l, ops_) || llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
+  return mayPickTiles(l, ops_, costs_.chains) ||
+         llvm::any_of(l.ops, [&](int64_t ordinal) { return getCondition(ops_[ordinal]).has_value(); });
 }
 
 bool Scheduler::followsSeldom(const LaunchPlan &l) {
@@ -272,7 +268,8 @@ bool Scheduler::scheduleWalk(LaunchPlan &l, const ProductWalk &walk, const First
       balance(p, walked);
       // L2 bounds rows that are brought again every round: two blocks share what they walk (docs/lab/2026-11-26-cascades.md).
       int64_t most = extentMax(p, p.clusterIndex), blocks = most < 0 ? 0 : llvm::divideCeil(most, p.tiles[p.clusterIndex]);
-      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex) && !mayPickTiles(p, ops_))
+      if (needs.once == 0 && (blocks % 2 == 0 || blocks >= 8) && blocks > 0 && isAlikeAlong(p, p.clusterIndex) &&
+          !mayPickTiles(p, ops_, costs_.chains))
         p.cluster = 2;
       l = p;
       return true;
@@ -313,7 +310,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
     }
     if (isOfThrees && all > costs_.chains.fewColumns)
       continue;
-    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{seldom ? kSeldomRound : costs_.chains.threesRound}
+    SmallVector<int64_t> rounds = isOfThrees     ? SmallVector<int64_t>{seldom ? costs_.chains.seldomRound : costs_.chains.threesRound}
                                   : unit.onCores ? SmallVector<int64_t>{64, 32}
                                   : isCascade    ? roundsOf(extentMax(p, walked), all, isUneven(p), costs_.chains)
                                                  : SmallVector<int64_t>{128, 64};
@@ -335,7 +332,7 @@ bool Scheduler::scheduleChain(LaunchPlan &l, ArrayRef<ProductChain> chains, cons
       balance(fitted, walked);
       // One loop without a mask behind the first round (docs/lab/2026-11-26-attention-4.md).
       fitted.backward = isCascade && fitted.descending;
-      fitted.lagging = isBeside && seldom && (isOfThrees || all >= kSeldomColumns * p.tiles[walked]);
+      fitted.lagging = isBeside && seldom && (isOfThrees || all >= costs_.chains.seldomColumns * p.tiles[walked]);
       l = fitted;
       return true;
     }

@@ -12,11 +12,8 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Pieces of a tile that a search asks about: each of its lanes loads one element a piece.
-constexpr int64_t kMostPieces = 16;
-
 SmallVector<PickingMask> findPickingMasks(CascadeOp op, const LaunchPlan &launch, ArrayRef<Operation *> ops, ArrayRef<int64_t> dims,
-                                          int64_t walked) {
+                                          int64_t walked, const ChainCosts &costs) {
   auto isMadeHere = [&](ReadOp read) {
     Operation *producer = read.getTensor().getDefiningOp();
     return producer && llvm::any_of(launch.ops, [&](int64_t ordinal) { return ops[ordinal] == producer; });
@@ -37,19 +34,20 @@ SmallVector<PickingMask> findPickingMasks(CascadeOp op, const LaunchPlan &launch
       isOfWalk |= dims[d] == walked;
     }
     mask.isWhole = pieces == 1;
-    if (isOfWalk && pieces <= kMostPieces)
+    if (isOfWalk && pieces <= costs.mostPieces)
       picking.push_back(std::move(mask));
   }
   return picking;
 }
 
-bool mayPickTiles(const LaunchPlan &launch, ArrayRef<Operation *> ops) {
+bool mayPickTiles(const LaunchPlan &launch, ArrayRef<Operation *> ops, const ChainCosts &costs) {
   LaunchPlan usual = launch;
   usual.cluster = 1;
   usual.tiles.assign(launch.indices.size(), 128);
   return llvm::any_of(llvm::zip(launch.ops, launch.dims), [&](auto member) {
     auto cascade = dyn_cast<CascadeOp>(ops[std::get<0>(member)]);
-    return cascade && !launch.loops.empty() && !findPickingMasks(cascade, usual, ops, std::get<1>(member), launch.loops.front()).empty();
+    return cascade && !launch.loops.empty() &&
+           !findPickingMasks(cascade, usual, ops, std::get<1>(member), launch.loops.front(), costs).empty();
   });
 }
 

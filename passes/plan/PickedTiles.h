@@ -4,6 +4,7 @@
 
 #include "ir/te/Te.h"
 #include "passes/plan/PlanAttr.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -17,9 +18,9 @@ struct PickingMask {
 /// Those of a cascade in a launch whose loop walks its index `walked` by tiles; none where blocks that share what they bring have to
 /// go round alike. `ops`: the kernel's statements. `dims`: the launch's index of each dim of the statement.
 llvm::SmallVector<PickingMask> findPickingMasks(CascadeOp op, const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops,
-                                                llvm::ArrayRef<int64_t> dims, int64_t walked);
+                                                llvm::ArrayRef<int64_t> dims, int64_t walked, const ChainCosts &costs);
 
 /// Whether a walk over the launch's loops would have such masks with tiles of 128 points, before it has tiles.
-bool mayPickTiles(const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops);
+bool mayPickTiles(const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops, const ChainCosts &costs);
 
 } // namespace kernelc::te
