@@ -75,7 +75,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
   if (points > 1)
     return scheduleStreamed(l, inner, thin, s);
-  if (scheduleChannels(l, inner, s) || scheduleWindows(l, inner, s.longestVector()) || schedulePairs(l, inner))
+  if (scheduleChannels(l, inner, s) || scheduleWindows(l, inner, s.longestVector()) || schedulePairs(l, inner, contiguous))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);
