@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Windows whose filters lie along memory as their results do: depthwise filters with channels last, short filters of each channel. A block
+// Windows whose filters lie along memory as their results do: filters of each channel along one index. A block
 // has neighbours along what the windows move by, so that they share the filters, and a thread shares what its windows have in common.
 #include "passes/plan/Scheduler.h"
 
@@ -68,11 +68,11 @@ private:
 
 bool Scheduler::scheduleChannels(LaunchPlan &l, ArrayRef<int64_t> inner, const AccessSummary &s) {
   int64_t channels = s.contiguousIndex();
-  bool isPlain =
-      channels >= 0 && llvm::is_contained(l.grid, channels) && !s.byElements[channels] && llvm::all_of(l.ops, [&](int64_t ordinal) {
-        auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
-        return isa<ComputeOp>(ops_[ordinal]) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
-      });
+  bool isPlain = channels >= 0 && inner.size() == 1 && llvm::is_contained(l.grid, channels) && !s.byElements[channels] &&
+                 llvm::all_of(l.ops, [&](int64_t ordinal) {
+                   auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+                   return isa<ComputeOp>(ops_[ordinal]) || (reduce && !reduce.isArg() && !reduce.getInit() && !reduce.getOutMap());
+                 });
   if (!isPlain)
     return false;
   Windows windows(l, ops_, inner, channels);
@@ -84,12 +84,8 @@ bool Scheduler::scheduleChannels(LaunchPlan &l, ArrayRef<int64_t> inner, const A
     return false;
   l.warps = costs.warps;
   l.tiles[channels] = clampTile(l, channels, costs.lanes * s.vectorAlong(channels));
-  int64_t terms = 1;
-  for (int64_t index : llvm::reverse(inner)) {
-    l.tiles[index] = clampTile(l, index, std::max<int64_t>(1, terms == 1 ? costs.round : 2 * costs.round / terms));
-    terms *= l.tiles[index];
-  }
-  int64_t results = std::max<int64_t>(1, std::min(costs.results, costs.most / terms));
+  l.tiles[inner.back()] = clampTile(l, inner.back(), costs.round);
+  int64_t results = std::min(costs.results, costs.most / l.tiles[inner.back()]);
   l.tiles[*moved] = clampTile(l, *moved, l.warps * 32 * results / l.tiles[channels]);
   return true;
 }

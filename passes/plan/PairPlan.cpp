@@ -72,7 +72,7 @@ static std::optional<WalkedReads> readBeside(const LaunchPlan &l, int64_t walked
   return beside.reads > 0 ? std::optional(beside) : std::nullopt;
 }
 
-bool Scheduler::schedulePairs(LaunchPlan &l, ArrayRef<int64_t> inner) {
+bool Scheduler::schedulePairs(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t contiguous) {
   int64_t walked = findWalked(l, ops_);
   std::optional<WalkedReads> beside = walked >= 0 ? readBeside(l, walked, ops_) : std::nullopt;
   if (!beside)
@@ -87,6 +87,8 @@ bool Scheduler::schedulePairs(LaunchPlan &l, ArrayRef<int64_t> inner) {
         }))
       lanes = index;
   if (lanes < 0 || length(lanes) < costs.fewestLanes || length(walked) < costs.fewestWalked)
+    return false;
+  if (lanes == contiguous && beside->reads == 1) // columns serve as many, in fewer rounds
     return false;
   for (int64_t index : inner)
     if (index != walked)

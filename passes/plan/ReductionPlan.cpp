@@ -87,7 +87,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   // Few taps are one thread's, in whose registers windows meet; neighbours of a block share longer filters.
   bool hasFewTaps = llvm::all_of(inner, [&](int64_t index) { return extentMax(l, index) >= 0 && extentMax(l, index) <= kMostTaps; });
   if ((!hasFewTaps && scheduleChannels(l, inner, s)) || scheduleWindows(l, inner, s.longestVector()) ||
-      (hasFewTaps && scheduleChannels(l, inner, s)) || schedulePairs(l, inner))
+      (hasFewTaps && scheduleChannels(l, inner, s)) || schedulePairs(l, inner, contiguous))
     return;
   if (contiguous < 0 || llvm::is_contained(inner, contiguous))
     return scheduleRows(l, inner, thin, contiguous < 0 ? inner.back() : contiguous, s);

@@ -130,7 +130,7 @@ private:
   /// Windows of channels that lie along memory (ChannelPlan.cpp): neighbours share filters. Whether l is of such.
   bool scheduleChannels(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
   /// Reductions over pairs (PairPlan.cpp): tiles have many of each side. Whether l is of such.
-  bool schedulePairs(LaunchPlan &l, llvm::ArrayRef<int64_t> inner);
+  bool schedulePairs(LaunchPlan &l, llvm::ArrayRef<int64_t> inner, int64_t contiguous);
   /// The index that most bytes are contiguous along: of rows of their own, of which as much is, the longest.
   int64_t longestRow(const LaunchPlan &l, llvm::ArrayRef<int64_t> inner, const AccessSummary &s);
   /// Short rows, and what is reduced over them in the tile: it has all of both. False where nothing is.
