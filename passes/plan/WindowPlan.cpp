@@ -125,12 +125,16 @@ void Scheduler::assignVectorWindows(LaunchPlan &l, int64_t contiguous, int64_t n
     l.tiles[index] = cutTile(clampTile(l, index, std::min(want, left)), extentMax(l, index), std::min(want, least));
     left = std::max<int64_t>(1, left / l.tiles[index]);
   };
-  take(contiguous, line, vector);
+  take(contiguous, line, 4 * vector);
   take(near, costs_.pointwise.windowRows, neighbours);
   for (int64_t index : llvm::reverse(l.grid))
     if (index != contiguous && index != near)
-      take(index, costs_.pointwise.windowRows, 1);
+      take(index, costs_.pointwise.windowRows, neighbours);
   take(near, l.tiles[near] * left, l.tiles[near]);
+  int64_t points = 1; // no thread without a vector
+  for (int64_t index : l.grid)
+    points *= l.tiles[index];
+  l.warps = std::clamp<int64_t>(points / (32 * vector), 1, l.warps);
 }
 
 /// The index along which windows lie beside each other in memory; -1 where there is none.
@@ -173,7 +177,11 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
       for (int64_t index : inner)
         if (summarizeAccesses(l, ops_, facts_).contiguousBytes[index] > 0)
           l.tiles[index] = clampTile(l, index, costs_.pointwise.windowVectors);
-    l.tiles[taps->terms] = extentMax(l, taps->terms);
+    Count points = 1;
+    for (int64_t index : l.grid)
+      points *= l.tiles[index];
+    if (points >= Count(32 * l.warps)) // (else terms are several threads')
+      l.tiles[taps->terms] = extentMax(l, taps->terms);
     return true;
   }
   int64_t left = l.warps * 32 * (taps ? std::max(vector, costs_.pointwise.windowResults) : vector);
