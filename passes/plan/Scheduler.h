@@ -48,6 +48,10 @@ public:
   /// Whether the unit of a launch takes its product, chosen by the cost model or by a schedule: a unit
   /// that would round its operands gets only operands that the program has rounded.
   mlir::LogicalResult checkUnit(const LaunchPlan &l);
+  /// Why a unit that sums `32 / bytes` products at once does not take a tile's; empty: it does.
+  std::string whyNotInSteps(const LaunchPlan &l, const Contraction &c, llvm::ArrayRef<int64_t> dims, int64_t bytes);
+  /// The same of the products of a cascade, whose terms a launch's rounds give.
+  std::string whyNotInRounds(const LaunchPlan &l, CascadeOp cascade, llvm::ArrayRef<int64_t> dims);
   /// Emits the remarks on the launches that have been scheduled. Not called for a plan that is given up.
   void emitRemarks();
 

@@ -203,8 +203,8 @@ struct Scheduler::ProductRules {
   static Broken ofStep(Scheduler &s, const UnitProduct &p) {
     if (!isWarpgroups(p))
       return {};
-    int64_t k = s.tileProduct(p.l, p.c.k, p.dims), step = 32 / unitBytes(p.form->type);
-    return k % step ? refuse(p, llvm::formatv("sums products by {0}, not tiles of {1}", step, k).str()) : Broken{};
+    std::string why = s.whyNotInSteps(p.l, p.c, p.dims, unitBytes(p.form->type));
+    return why.empty() ? Broken{} : refuse(p, why);
   }
   static Broken ofByteColumns(Scheduler &s, const UnitProduct &p) {
     if (!isWarpgroups(p) || !p.form->type.isInteger(8))
@@ -339,6 +339,23 @@ static std::pair<StringRef, std::string> findFieldOfProducts(const LaunchPlan &l
   return {};
 }
 
+std::string Scheduler::whyNotInSteps(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims, int64_t bytes) {
+  int64_t k = tileProduct(l, c.k, dims), step = 32 / bytes;
+  return k % step ? llvm::formatv("sums products by {0}, not tiles of {1}", step, k).str() : std::string();
+}
+
+/// What a cascade's own products ask beyond those that give its terms: rounds are tiles of what they sum over.
+std::string Scheduler::whyNotInRounds(const LaunchPlan &l, CascadeOp cascade, ArrayRef<int64_t> dims) {
+  if (l.unit == Unit::Wgmma)
+    for (unsigned k = 0; k < cascade.getNumComponents(); ++k)
+      if (std::optional<Contraction> c = findContraction(cascade, k)) {
+        std::optional<WarpgroupForm> form = findWarpgroupForm(*c); // (without one the unit takes halves)
+        if (std::string why = whyNotInSteps(l, *c, dims, form ? unitBytes(form->type) : 2); !why.empty())
+          return "unit " + std::string(nameOf(l.unit)) + " " + why;
+      }
+  return "";
+}
+
 LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
   bool hasProduct = false;
   auto wrong = [&](Operation *at, StringRef key, StringRef inner, StringRef why) {
@@ -347,6 +364,9 @@ LogicalResult Scheduler::checkUnit(const LaunchPlan &l) {
            << "schedule of launch '" << l.name << "': " << why;
   };
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
+    if (auto cascade = dyn_cast<CascadeOp>(ops_[ordinal]))
+      if (std::string why = whyNotInRounds(l, cascade, l.dims[n]); !why.empty())
+        return wrong(cascade, "tiles", "", why);
     auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
     auto c = reduce ? findGeneralContraction(reduce) : std::nullopt;
     if (!c)
