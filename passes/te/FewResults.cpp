@@ -2,6 +2,7 @@
 // See FewResults.h.
 #include "passes/te/FewResults.h"
 
+#include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
@@ -47,7 +48,7 @@ bool sharesPairs(ReduceOp reduce, unsigned dim) {
 std::optional<unsigned> findFewResults(ReduceOp reduce) {
   std::optional<IntegerSet> set = reduce.getCondition();
   if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || reduce.getYield().getValues().size() != 1 ||
-      reduce.getYield().getCondition() || findContraction(reduce))
+      reduce.getYield().getCondition() || findContraction(reduce) || !getStreamedDims(reduce).empty()) // (te-thin-products has shaped it)
     return std::nullopt;
   for (unsigned dim = 0; dim < reduce.getNumParallel(); ++dim) {
     bool isAsked = set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(dim); });

@@ -44,6 +44,46 @@ void addSearchCases(std::vector<HelperCaseMaker> &cases) {
   };
   cases.push_back(maker);
 
+  HelperCaseMaker anyLane{"find_lane", 75, 75, {"kc_find_lane"}, nullptr};
+  anyLane.make = [maker = anyLane] {
+    // No lane of the first warp, one of the second, all of the third.
+    std::vector<uint8_t> on(96);
+    std::vector<int32_t> found(96);
+    for (size_t i = 0; i < on.size(); i++) {
+      on[i] = i == 32 + 17 || i >= 64;
+      found[i] = i < 32 ? 32 : 0;
+    }
+    return CaseBuilder(maker)
+        .input("on", on)
+        .output("found", found)
+        .launch("lanes", 96, "  found[threadIdx.x] = kc_find_lane(on[threadIdx.x] != 0);")
+        .build();
+  };
+  cases.push_back(anyLane);
+
+  HelperCaseMaker looks{"look_by_bytes", 75, 75, {"kc_word", "kc_byte", "kc_look"}, nullptr};
+  looks.make = [maker = looks] {
+    // Four bytes are masked as a word, and each is what one looks up.
+    std::vector<uint8_t> bytes(128);
+    std::vector<int32_t> table(16), found(128);
+    for (size_t i = 0; i < table.size(); i++)
+      table[i] = int32_t(i * i * 40503 - 7);
+    for (size_t i = 0; i < bytes.size(); i++) {
+      bytes[i] = uint8_t(i * 151 + 13);
+      found[i] = table[bytes[i] & 15];
+    }
+    return CaseBuilder(maker)
+        .input("bytes", bytes)
+        .input("table", table)
+        .output("found", found)
+        .launch("looks", 128,
+                "  const int i = threadIdx.x;\n"
+                "  const unsigned word = kc_word((const signed char *)bytes, i) & 0x0f0f0f0fu;\n"
+                "  found[i] = kc_look(table, kc_byte(word, i) * 4);")
+        .build();
+  };
+  cases.push_back(looks);
+
   HelperCaseMaker extremes{"largest_and_smallest", 75, 75, {"kc_largest", "kc_smallest"}, nullptr};
   extremes.make = [maker = extremes] {
     std::vector<int32_t> values(1000), starts, ends, largest, smallest;
