@@ -226,9 +226,10 @@ struct BesideCosts {
 /// Products on warpgroups (WarpgroupPlan.cpp).
 struct WarpgroupCosts {
   // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
-  double bestRate = 0.96;              ///< of the unit's, that the best tile reaches
-  double slotRows = 990;               ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
-  double result = 0.55e-4;             ///< microseconds that a result takes to leave
+  double bestRate = 0.96;  ///< of the unit's, that the best tile reaches
+  double slotRows = 990;   ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
+  double beyondRows = 550; ///< the same rows beyond a tensor's end, which the copies fill with zeros (docs/lab/2026-11-27-planner-11.md)
+  double result = 0.55e-4; ///< microseconds that a result takes to leave
   double resultBehind = 0.15e-4;       ///< the same while another team multiplies
   double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
   double leastGain = 1.025;            ///< so many times as long as columns by 8, or in place of rows, take measured tiles, or rows
