@@ -45,10 +45,12 @@ double timeOfParts(const FedProduct &p, int64_t parts, int64_t points, PartSums 
       continue;
     TiledProduct tiled{p.batch * parts, m, n, slots, operands};
     const bool across = turned ? p.acrossRows : p.acrossColumns;
+    tiled.rowPanel = (turned ? p.acrossColumns : p.acrossRows) ? kSlotRow / p.bytes : 1;
     auto consider = [&](ProductTile tile) {
       tile.n = int(std::min<int64_t>(tile.n, int64_t(llvm::alignTo(n, 8)))); // columns beyond the extent are none of the unit's
       const bool isBetween = !llvm::isPowerOf2_64(uint64_t(tile.n)) && tile.n % 64;
       tiled.slotRow = across && isBetween ? (tile.n & -tile.n) * p.bytes : kSlotRow;
+      tiled.columnPanel = across ? tiled.slotRow / p.bytes : 1;
       best = std::min(best, timeOfTiles(tiled, tile, target));
     };
     constexpr int kTwoWarpgroups = 128; // rows; sums of parts, which are words, leave no room for more (te-plan)

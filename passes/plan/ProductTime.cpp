@@ -16,18 +16,25 @@ double timeOfTiles(const TiledProduct &p, const ProductTile &tile, const Target 
   double multiplied = results * double(kSlotRow) / 2 * 100 / tile.percent / unit * p.oneByOne;
   // Rows of slots along the unit's rows, and of its columns: as many for each where they run across columns in short pieces.
   const double perColumn = double(kSlotRow) / double(p.slotRow) / double(p.cluster);
-  // Rows beyond a tensor's end are not brought (tile-cut-tails): a tile that ends in none of its rows is as long as the others.
-  double brought = (double(std::min<int64_t>(tile.m, p.m)) + double(std::min<int64_t>(tile.n, p.n)) * perColumn) / costs.slotRows;
-  Count tiles = Count(p.batch) * ceilDiv(ceilDiv(Count(p.m), tile.m), p.cluster) * p.cluster * ceilDiv(Count(p.n), tile.n);
-  bool isBehind = tile.teams > 1 && tiles > target.smCount; // (a block's only tile has nobody to multiply while it leaves)
-  double one = double(p.slots) * (std::max({multiplied, brought, costs.leastSlot}) + p.leaving) +
-               results * (isBehind ? costs.resultBehind : costs.result);
+  auto timeOfOne = [&](double filled) { // microseconds of a slot beside what bring rows that are there
+    double brought = (tile.m + tile.n * perColumn) / costs.slotRows + filled;
+    return double(p.slots) * (std::max({multiplied, brought, costs.leastSlot}) + p.leaving) +
+           results * (tile.teams > 1 ? costs.resultBehind : costs.result);
+  };
+  // Rows beyond a tensor's end take the copies longer than others: the last tiles' blocks are the last to end.
+  auto beyond = [](int64_t extent, int64_t tile, int64_t panel) {
+    int64_t left = int64_t(ceilDiv(Count(extent), tile)) * tile - extent;
+    return double(left / panel * panel);
+  };
+  double one = timeOfOne(0), longest = timeOfOne((beyond(p.m, tile.m, p.rowPanel) + beyond(p.n, tile.n, p.columnPanel) * perColumn) *
+                                                 (1 / costs.beyondRows - 1 / costs.slotRows));
   // Rounds of the whole device, and the last one, of which memory brings less.
+  Count tiles = Count(p.batch) * ceilDiv(ceilDiv(Count(p.m), tile.m), p.cluster) * p.cluster * ceilDiv(Count(p.n), tile.n);
   double all = double(tiles), whole = double(tiles / target.smCount), last = all - whole * target.smCount;
   double memory = target.partRates.memory > 0 ? p.operands / target.partRates.memory / all : 0; // of a tile's share
   auto round = [&](double block, double brought) { return std::max(block, brought) + costs.besideMemory * std::min(block, brought); };
   const double ofWhole = memory * target.smCount;
-  double rounds = whole * round(one, ofWhole) + (last > 0 ? round(one, memory * last) : 0);
+  double rounds = whole * round(one, ofWhole) + (last > 0 ? round(longest, memory * last) : round(longest, ofWhole) - round(one, ofWhole));
   return rounds + (tile.teams > 1 ? costs.startOfTeams : 0) + (p.cluster > 1 ? costs.startOfCluster : 0);
 }
 

@@ -15,13 +15,14 @@ constexpr int64_t kSlotRow = 128;
 
 /// Such a product, the unit's rows and columns in place of its own.
 struct TiledProduct {
-  int64_t batch, m, n;        ///< of the results
-  int64_t slots;              ///< of a tile's sum: a row of one has 128 bytes
-  double operands = 0;        ///< bytes of both in memory
-  double oneByOne = 1;        ///< times as long as the unit takes with two products in flight
-  int64_t slotRow = kSlotRow; ///< bytes of a row of slots along columns
-  int64_t cluster = 1;        ///< blocks that share columns
-  double leaving = 0;         ///< microseconds of a slot until its products have left the unit's accumulators, and the next ones may start
+  int64_t batch, m, n;                   ///< of the results
+  int64_t slots;                         ///< of a tile's sum: a row of one has 128 bytes
+  double operands = 0;                   ///< bytes of both in memory
+  double oneByOne = 1;                   ///< times as long as the unit takes with two products in flight
+  int64_t slotRow = kSlotRow;            ///< bytes of a row of slots along columns
+  int64_t cluster = 1;                   ///< blocks that share columns
+  int64_t rowPanel = 1, columnPanel = 1; ///< rows, and columns, that rows of slots run across: beyond a tensor's end whole ones are filled
+  double leaving = 0; ///< microseconds of a slot until its products have left the unit's accumulators, and the next ones may start
 };
 
 /// Microseconds of all rounds of its tiles over the device, beside what all schedules have in common.

@@ -45,7 +45,11 @@ double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile,
   if (w.loadBound) // as many rounds, of what half of a cluster of two loads
     return double(ceilDiv(w.batch * blocks, target_.smCount)) * (tile.m + tile.n / 2.0);
   const double leaving = w.inChunks ? costs_.leaving.slot : 0;
-  return timeOfTiles({w.batch, w.m, w.n, w.slots, w.operands, inFlight, w.rowBytes(tile), cluster, leaving}, tile, target_);
+  ReadOp first = findOperandRead(w.c.a);
+  const int64_t rowPanel = first && !runsAlong(first, w.c.k) ? kSlotRow / w.bytes : 1;
+  const int64_t columnPanel = w.acrossColumns ? w.rowBytes(tile) / w.bytes : 1;
+  return timeOfTiles({w.batch, w.m, w.n, w.slots, w.operands, inFlight, w.rowBytes(tile), cluster, rowPanel, columnPanel, leaving}, tile,
+                     target_);
 }
 
 bool Scheduler::isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile) {
