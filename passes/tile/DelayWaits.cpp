@@ -88,14 +88,21 @@ void delay(DotWaitOp wait, ArrayRef<std::pair<DotWaitOp, DotOp>> later) {
     op->moveBefore(user);
 }
 
-/// Moves a vector that is only spread over a tile, as it is or with what is computed of it, to where that is needed: behind the wait, so
-/// that fewer registers are held ahead of it.
+/// Whether a launch adds sums into memory as it goes: its accumulators leave threads few registers.
+bool addsIntoMemory(Operation *op) {
+  return op->getParentOfType<FuncOp>()->walk([](ScatterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Moves a vector that is only spread over a tile to where that is needed: behind the wait, so that fewer registers are held ahead of it.
+/// Where registers are few, what is computed of it goes along (elsewhere that costs more than it gives:
+/// docs/lab/2026-11-28-scatters-11.md).
 void sink(RingLoadOp vector) {
+  const bool areFew = addsIntoMemory(vector);
   SmallVector<Operation *> chain{vector};
   while (!isa<BroadcastOp>(chain.back())) {
     Operation *next = chain.back()->hasOneUse() ? *chain.back()->user_begin() : nullptr;
     bool isOfVector = next && next->getBlock() == vector->getBlock() && isMemoryEffectFree(next) &&
-                      (isa<BroadcastOp>(next) || next->hasTrait<OpTrait::Elementwise>());
+                      (isa<BroadcastOp>(next) || (areFew && next->hasTrait<OpTrait::Elementwise>()));
     if (!isOfVector)
       return;
     chain.push_back(next);
