@@ -282,7 +282,7 @@ static Value addTensorMap(ThreadCode &c, Value base, const Box &box, Type elemen
     return c.kernel.getBlock().getArgument(same - sources.begin());
   sources.push_back(source);
   c.kernel.setArgSourcesAttr(b.getArrayAttr(sources));
-  std::string name = (cu::findName(base.getLoc()) + (cut ? "_end_map" : "_map")).str();
+  std::string name = (cu::findName(base.getLoc()) + "_map").str();
   return c.kernel.getBlock().addArgument(cu::memrefIn({128}, b.getI8Type(), cu::Param), NameLoc::get(b.getStringAttr(name), loc));
 }
 

@@ -146,8 +146,8 @@ static __device__ __forceinline__ int kc_warpgroup() { return __shfl_sync(0xffff
 // schedule: tile i 128; tile j 256; tile k 64; warps 8 + 4 that fill; unit wgmma; persistent; stages 4
 #line 4 "linear.kc"
 extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__restrict__ b, const int M, const int K,
-    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map x_end_map,
-    const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map w_end_map,
+    const int N, const __grid_constant__ kc_tensor_map x_map, const __grid_constant__ kc_tensor_map x_map_1,
+    const __grid_constant__ kc_tensor_map w_map, const __grid_constant__ kc_tensor_map w_map_1,
     const __grid_constant__ kc_tensor_map y_map) {
   constexpr int y_slot_size = 8192, x_slot_size = 8192, w_slot_size = 16384; // elements
   constexpr int y_stages = 2, stages = 4; // slots
@@ -155,9 +155,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
   const bool leader = tid == 0;
   if (leader) {
     kc_prefetch_tensor_map(&x_map);
-    kc_prefetch_tensor_map(&x_end_map);
+    kc_prefetch_tensor_map(&x_map_1);
     kc_prefetch_tensor_map(&w_map);
-    kc_prefetch_tensor_map(&w_end_map);
+    kc_prefetch_tensor_map(&w_map_1);
     kc_prefetch_tensor_map(&y_map);
   }
   // 2 slots of 128 by 64 elements.
@@ -218,8 +218,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) kc_linear(const bf16 *__res
           kc_mbarrier_expect_tx(&full[slot],
                                 (x_slot_size + w_slot_size) * sizeof(bf16) -
                                 ((x_ends ? x_beyond : 0) + (w_ends ? w_beyond : 0)));
-          kc_tma_load_2d(&x_slots[slot * x_slot_size], x_ends ? &x_end_map : &x_map, k0, i0, &full[slot]);
-          kc_tma_load_2d(&w_slots[slot * w_slot_size], w_ends ? &w_end_map : &w_map, k0, j0, &full[slot]);
+          kc_tma_load_2d(&x_slots[slot * x_slot_size], x_ends ? &x_map_1 : &x_map, k0, i0, &full[slot]);
+          kc_tma_load_2d(&w_slots[slot * w_slot_size], w_ends ? &w_map_1 : &w_map, k0, j0, &full[slot]);
         }
         filled += k_tiles;
       }
