@@ -82,7 +82,7 @@ TEST(Wgmma, TwoOperandsAcross) {
 // Rows that tensor copies cannot fetch, and a product long enough for an aligned copy.
 TEST(Wgmma, LongProductsReadAlignedCopies) {
   std::string text = cudaTextOf(on90(product("bf16", true, false), {{"M", 1304}, {"N", 1303}, {"K", 1307}}));
-  for (const char *wanted : {"kc_m_a_rows_b_rows(", "kc_wgmma_bf16<"})
+  for (const char *wanted : {"kc_m_b_rows_a_rows(", "kc_wgmma_bf16<"})
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
   text = cudaTextOf(on90(product("bf16", true, false), {{"M", 1304}, {"N", 1303}, {"K", 2048}}));
   EXPECT_EQ(text.find("a_rows("), std::string::npos);
