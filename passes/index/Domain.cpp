@@ -214,4 +214,15 @@ IntegerSet withoutDim(IntegerSet set, unsigned d) {
   return set.replaceDimsAndSymbols(to, {}, set.getNumDims() - 1, set.getNumSymbols());
 }
 
+void dropDim(ReduceOp reduce, unsigned d) {
+  Builder b(reduce.getContext());
+  SmallVector<Attribute> names(reduce.getIndices().getValue());
+  names.erase(names.begin() + d);
+  reduce.setIndicesAttr(b.getArrayAttr(names));
+  reduce.setExtents(reduce.getExtents().dropResult(d));
+  if (std::optional<IntegerSet> set = reduce.getCondition())
+    reduce.setCondition(withoutDim(*set, d));
+  reduce.getBlock().eraseArgument(d);
+}
+
 } // namespace kernelc::te

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "ir/te/Te.h"
 #include "mlir/IR/IntegerSet.h"
 #include "passes/index/Affine.h"
 #include "llvm/ADT/SmallVector.h"
@@ -47,5 +48,8 @@ mlir::IntegerSet select(mlir::IntegerSet set, llvm::ArrayRef<unsigned> which);
 
 /// `set` without dim `d`, which no constraint asks for.
 mlir::IntegerSet withoutDim(mlir::IntegerSet set, unsigned d);
+
+/// Takes dim `d`, which neither the body nor a constraint asks for, out of a reduction's domain; how many dims are parallel stays.
+void dropDim(ReduceOp reduce, unsigned d);
 
 } // namespace kernelc::te

@@ -65,14 +65,8 @@ ReduceOp writePart(OpBuilder &b, ReduceOp reduce, unsigned dim, int64_t at) {
   Block &block = part.getBlock();
   OpBuilder inside = OpBuilder::atBlockBegin(&block);
   block.getArgument(dim).replaceAllUsesWith(arith::ConstantIndexOp::create(inside, reduce.getLoc(), at));
-  block.eraseArgument(dim);
-  SmallVector<Attribute> names(reduce.getIndices().getValue());
-  names.erase(names.begin() + dim);
-  part.setIndicesAttr(b.getArrayAttr(names));
-  part.setExtents(reduce.getExtents().dropResult(dim));
+  dropDim(part, dim);
   part.setParallel(reduce.getNumParallel() - 1);
-  if (std::optional<IntegerSet> set = reduce.getCondition())
-    part.setCondition(withoutDim(*set, dim));
   part.removeShapeAttr();
   if (StringAttr name = reduce.getNameAttr())
     part.setNameAttr(b.getStringAttr(name.getValue() + Twine(at)));
@@ -88,19 +82,10 @@ void writeOut(ReduceOp reduce, unsigned dim) {
   SmallVector<ReduceOp> parts;
   for (int64_t at = 0; at < resultsAlong(reduce, dim); ++at)
     parts.push_back(writePart(b, reduce, dim, at));
-  const unsigned parallel = reduce.getNumParallel();
-  AffineMap extents = reduce.getExtents();
-  auto compute = ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(),
-                                   ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
-                                   AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
-                                   IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
-  Block &block = compute.getBody().emplaceBlock();
-  SmallVector<Value> point;
-  for (unsigned d = 0; d < parallel; ++d) {
-    BlockArgument index = block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc());
-    if (d != dim)
-      point.push_back(index);
-  }
+  ComputeOp compute = makeComputeOf(b, reduce);
+  Block &block = compute.getBlock();
+  SmallVector<Value> point(block.args_begin(), block.args_end());
+  point.erase(point.begin() + dim);
   b.setInsertionPointToStart(&block);
   Value chosen;
   for (auto [at, part] : llvm::enumerate(parts)) {

@@ -61,14 +61,8 @@ bool isReducedByAll(ReduceOp reduce) {
 void writeOut(ReduceOp reduce, ArrayRef<SmallVector<int64_t>> terms) {
   OpBuilder b(reduce);
   unsigned parallel = reduce.getNumParallel();
-  AffineMap extents = reduce.getExtents();
-  auto compute = ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(),
-                                   ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
-                                   AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
-                                   IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
-  Block &block = compute.getBody().emplaceBlock();
-  for (unsigned d = 0; d < parallel; ++d)
-    block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc());
+  ComputeOp compute = makeComputeOf(b, reduce);
+  Block &block = compute.getBlock();
   b.setInsertionPointToStart(&block);
   Value sum;
   for (const SmallVector<int64_t> &term : terms) {
@@ -95,6 +89,19 @@ void writeOut(ReduceOp reduce, ArrayRef<SmallVector<int64_t>> terms) {
 } // namespace
 
 int64_t mostFewTerms() { return kMostTerms; }
+
+ComputeOp makeComputeOf(OpBuilder &b, ReduceOp reduce) {
+  const unsigned parallel = reduce.getNumParallel();
+  AffineMap extents = reduce.getExtents();
+  auto compute = ComputeOp::create(b, reduce.getLoc(), reduce.getResult().getType(),
+                                   ArrayAttr::get(b.getContext(), reduce.getIndices().getValue().take_front(parallel)),
+                                   AffineMap::get(0, extents.getNumSymbols(), extents.getResults().take_front(parallel), b.getContext()),
+                                   IntegerSetAttr(), Value(), AffineMapAttr(), reduce.getShapeAttr(), reduce.getNameAttr(), false);
+  Block &block = compute.getBody().emplaceBlock();
+  for (unsigned d = 0; d < parallel; ++d)
+    block.addArgument(b.getIndexType(), reduce.getBlock().getArgument(d).getLoc());
+  return compute;
+}
 
 bool writeFewTermsOut(KernelOp kernel) {
   FailureOr<PrecisionPolicy> policy = getPrecision(kernel);

@@ -12,6 +12,9 @@ namespace kernelc::te {
 ///   s[i, j] = sum[d in 0:2](x[i, d] * y[j, d])   =>   s[i, j] = x[i, 0] * y[j, 0] + x[i, 1] * y[j, 1]
 bool writeFewTermsOut(KernelOp kernel);
 
+/// A statement with the results of `reduce`, its name and its place; its body has their indices, and nothing else yet.
+ComputeOp makeComputeOf(mlir::OpBuilder &b, ReduceOp reduce);
+
 /// Terms up to which a reader computes them in the time in which memory brings their sum.
 int64_t mostFewTerms();
 

@@ -245,17 +245,11 @@ struct DropOnePoint : OpRewritePattern<te::ReduceOp> {
       ++d;
     if (d == dims || dims - parallel == 1) // a reduction reduces something
       return failure();
-    SmallVector<Attribute> names(reduce.getIndices().getValue());
-    names.erase(names.begin() + d);
     rewriter.setInsertionPointToStart(&reduce.getBlock());
     Value first = arith::ConstantIndexOp::create(rewriter, reduce.getLoc(), 0);
     rewriter.modifyOpInPlace(reduce, [&] {
-      reduce.setIndicesAttr(rewriter.getArrayAttr(names));
-      reduce.setExtents(extents.dropResult(d));
-      if (set)
-        reduce.setCondition(te::withoutDim(*set, d));
       rewriter.replaceAllUsesWith(reduce.getBlock().getArgument(d), first);
-      reduce.getBlock().eraseArgument(d);
+      te::dropDim(reduce, d);
     });
     return success();
   }
