@@ -228,7 +228,8 @@ struct WarpgroupCosts {
   // What a tile takes: fitted to 2000 times of 37 products and 60 schedules, H200, docs/lab/2026-11-26-planner-3.md.
   double bestRate = 0.96;  ///< of the unit's, that the best tile reaches
   double slotRows = 990;   ///< rows of slots that a multiprocessor's tensor copies bring in a microsecond, 64 bytes or 128
-  double beyondRows = 550; ///< the same rows beyond a tensor's end, which the copies fill with zeros (docs/lab/2026-11-27-planner-11.md)
+  double beyondRows = 550; ///< the same rows beyond a tensor's end, which copies fill with zeros (docs/lab/2026-11-27-planner-11.md), or
+                           ///< leave out (tile-cut-tails): plans without the term were worse (docs/lab/2026-11-28-planner-12.md)
   double result = 0.55e-4; ///< microseconds that a result takes to leave
   double resultBehind = 0.15e-4;       ///< the same while another team multiplies
   double besideMemory = 0.25;          ///< part of the shorter of what memory and the rest take that the longer one does not hide
@@ -289,6 +290,26 @@ struct TableCosts {
 /// Sets of chained products of which blocks add up a sum in any order (ChainSetPlan.cpp).
 struct AddedCosts {
   int64_t raster = 1; ///< of their tiles: blocks that add to one sum run at one time (docs/lab/2026-11-28-scatters-11.md)
+};
+
+/// Reductions over pairs of what is read (PairPlan.cpp; docs/lab/2026-11-28-unseen-15.md).
+struct PairCosts {
+  int64_t fewestLanes = 32, fewestWalked = 32; ///< of each side: else its loads serve few pairs
+  int64_t rows = 64;                           ///< of a block, along the lanes
+  int64_t warps = 8;                           ///< which share what is walked
+  int64_t perThread = 16;                      ///< pairs of a round
+  int64_t ofOne = 32;                          ///< the same where one element of what is walked makes a pair
+  int64_t blocks = 2;                          ///< of a multiprocessor
+};
+
+/// Filters of each channel along one index (ChannelPlan.cpp; docs/lab/2026-11-28-unseen-15.md).
+struct ChannelCosts {
+  int64_t lanes = 8;        ///< along the channels, with a vector each
+  int64_t warps = 4;        ///< of a block
+  int64_t results = 16;     ///< of a thread
+  int64_t most = 128;       ///< terms of a thread's results in a round
+  int64_t round = 8;        ///< terms of a result in a round
+  int64_t fewestMoved = 16; ///< neighbours that share a filter
 };
 
 /// Products on other units and on CUDA cores (ProductPlan.cpp).
@@ -416,6 +437,8 @@ struct TargetCosts {
   FactorCosts factors;
   TableCosts tables;
   AddedCosts added;
+  PairCosts pairs;
+  ChannelCosts channels;
 };
 
 } // namespace kernelc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Windows whose filters lie along memory as their results do: filters of each channel along one index. A block
-// has neighbours along what the windows move by, so that they share the filters, and a thread shares what its windows have in common.
+// Windows whose filters lie along memory as their results do: filters of each channel along one index. A block has neighbours along what
+// the windows move by, so that they share the filters, and a thread shares what its windows have in common.
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
@@ -9,16 +9,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 namespace {
-
-struct ChannelCosts {
-  int64_t lanes = 8;        ///< along the channels, with a vector each
-  int64_t warps = 4;        ///< of a block
-  int64_t results = 16;     ///< of a thread
-  int64_t most = 128;       ///< terms of a thread's results in a round
-  int64_t round = 8;        ///< terms of a result in a round, along the fastest index
-  int64_t fewestMoved = 16; ///< neighbours that share a filter
-};
-constexpr ChannelCosts costs;
 
 /// What reads say of the launch's indices.
 class Windows {
@@ -67,6 +57,7 @@ private:
 } // namespace
 
 bool Scheduler::scheduleChannels(LaunchPlan &l, ArrayRef<int64_t> inner, const AccessSummary &s) {
+  const ChannelCosts &costs = costs_.channels;
   int64_t channels = s.contiguousIndex();
   bool isPlain = channels >= 0 && inner.size() == 1 && llvm::is_contained(l.grid, channels) && !s.byElements[channels] &&
                  llvm::all_of(l.ops, [&](int64_t ordinal) {

@@ -10,20 +10,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-namespace {
-
-struct PairCosts {
-  int64_t fewestLanes = 32, fewestWalked = 32; ///< of each side: else its loads serve few pairs
-  int64_t rows = 64;                           ///< of a block, along the lanes
-  int64_t warps = 8;                           ///< which share what is walked
-  int64_t perThread = 16;                      ///< pairs of a round
-  int64_t ofOne = 32;                          ///< the same where one element of what is walked makes a pair
-  int64_t blocks = 2;                          ///< of a multiprocessor
-};
-constexpr PairCosts costs;
-
-} // namespace
-
 /// Whether a statement reduces one index, and no more than that.
 static bool reducesOne(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
@@ -73,6 +59,7 @@ static std::optional<WalkedReads> readBeside(const LaunchPlan &l, int64_t walked
 }
 
 bool Scheduler::schedulePairs(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t contiguous) {
+  const PairCosts &costs = costs_.pairs;
   int64_t walked = findWalked(l, ops_);
   std::optional<WalkedReads> beside = walked >= 0 ? readBeside(l, walked, ops_) : std::nullopt;
   if (!beside)
