@@ -89,20 +89,18 @@ void delay(DotWaitOp wait, ArrayRef<std::pair<DotWaitOp, DotOp>> later) {
 }
 
 /// Whether a launch adds sums into memory as it goes: its accumulators leave threads few registers.
-bool addsIntoMemory(Operation *op) {
-  return op->getParentOfType<FuncOp>()->walk([](ScatterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+bool addsIntoMemory(FuncOp func) {
+  return func.walk([](ScatterOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 /// Moves a vector that is only spread over a tile to where that is needed: behind the wait, so that fewer registers are held ahead of it.
-/// Where registers are few, what is computed of it goes along (elsewhere that costs more than it gives:
-/// docs/lab/2026-11-28-scatters-11.md).
-void sink(RingLoadOp vector) {
-  const bool areFew = addsIntoMemory(vector);
+/// `withComputed`: what is computed of it goes along.
+void sink(RingLoadOp vector, bool withComputed) {
   SmallVector<Operation *> chain{vector};
   while (!isa<BroadcastOp>(chain.back())) {
     Operation *next = chain.back()->hasOneUse() ? *chain.back()->user_begin() : nullptr;
     bool isOfVector = next && next->getBlock() == vector->getBlock() && isMemoryEffectFree(next) &&
-                      (isa<BroadcastOp>(next) || (areFew && next->hasTrait<OpTrait::Elementwise>()));
+                      (isa<BroadcastOp>(next) || (withComputed && next->hasTrait<OpTrait::Elementwise>()));
     if (!isOfVector)
       return;
     chain.push_back(next);
@@ -125,6 +123,8 @@ void delayWaits(FuncOp func) {
     return;
   llvm::SmallSetVector<Block *, 4> blocks;
   func.walk([&](DotOp dot) { blocks.insert(dot->getBlock()); });
+  // (Elsewhere to compute behind the wait costs more than it gives: docs/lab/2026-11-28-scatters-11.md.)
+  const bool areFew = addsIntoMemory(func);
   for (Block *block : blocks) {
     SmallVector<std::pair<DotWaitOp, DotOp>> waits;
     for (DotWaitOp wait : block->getOps<DotWaitOp>())
@@ -136,7 +136,7 @@ void delayWaits(FuncOp func) {
     for (auto [n, issued] : llvm::enumerate(waits))
       delay(issued.first, ArrayRef(waits).drop_front(n + 1));
     for (RingLoadOp vector : llvm::to_vector(block->getOps<RingLoadOp>()))
-      sink(vector);
+      sink(vector, areFew);
     Operation *first = *block->getOps<DotWaitOp>().begin();
     for (LoadOp load : later)
       if (first->isBeforeInBlock(load))
