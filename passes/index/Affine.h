@@ -32,6 +32,12 @@ int64_t knownDivisor(mlir::AffineExpr e, const SizeFacts &facts, llvm::ArrayRef<
 /// added up: what may be more has none.
 int64_t knownMax(mlir::AffineExpr e, const SizeFacts &facts);
 
+/// The same as a count: Count::kMost where there is no bound.
+inline Count countOf(mlir::AffineExpr e, const SizeFacts &facts) {
+  int64_t most = knownMax(e, facts);
+  return most < 0 ? Count(Count::kMost) : Count(most);
+}
+
 /// An upper bound of the number of points that these dims of `extents` have together, or -1 where one has no bound.
 template <typename Dims> int64_t knownPoints(mlir::AffineMap extents, const Dims &dims, const SizeFacts &facts) {
   Count points = 1;

@@ -61,10 +61,7 @@ LogicalResult Buffers::assign(KernelOp kernel) {
   return success();
 }
 
-bool LaunchEmitter::isMember(Value v) {
-  Operation *op = v.getDefiningOp();
-  return op && llvm::is_contained(l_.ops, int64_t(llvm::find(ops_, op) - ops_.begin()));
-}
+bool LaunchEmitter::isMember(Value v) { return isMadeIn(l_, ops_, v); }
 
 /// A tensor or a scalar that the launch touches.
 struct LaunchEmitter::Argument {

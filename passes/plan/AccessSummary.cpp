@@ -64,13 +64,12 @@ AccessSummary summarizeAccesses(const LaunchPlan &launch, ArrayRef<Operation *> 
   s.widestAlong.assign(launch.indices.size(), 1);
   // Beside an operand that is streamed nothing else counts.
   bool streams = llvm::any_of(launch.ops, [&](int64_t ordinal) { return !getStreamedDims(ops[ordinal]).empty(); });
-  auto isMade = [&](Operation *producer) { return producer && llvm::is_contained(launch.ops, llvm::find(ops, producer) - ops.begin()); };
   for (auto [ordinal, dims] : llvm::zip(launch.ops, launch.dims)) {
     Operation *op = ops[ordinal];
     if (streams && getStreamedDims(op).empty())
       continue;
     op->walk([&, &dims = dims](ReadOp read) {
-      if (isStreamedRead(op, read) && !isMade(read.getTensor().getDefiningOp()))
+      if (isStreamedRead(op, read) && !isMadeIn(launch, ops, read.getTensor()))
         s.countRead(op, read, dims, facts);
     });
     s.countWrites(op, dims);

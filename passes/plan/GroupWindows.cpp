@@ -19,10 +19,7 @@ class GroupWindow {
 public:
   GroupWindow(ReduceOp reduce, const SizeFacts &facts, const PointwiseCosts &costs) : reduce_(reduce), facts_(facts), costs_(costs) {}
 
-  Count most(unsigned d) const {
-    int64_t max = knownMax(reduce_.getExtents().getResult(d), facts_);
-    return max < 0 ? Count(Count::kMost) : Count(max);
-  }
+  Count most(unsigned d) const { return countOf(reduce_.getExtents().getResult(d), facts_); }
   /// The points of dims `begin` to `end`.
   Count points(unsigned begin, unsigned end) const {
     Count n = 1;

@@ -29,8 +29,7 @@ static int64_t vectorsOf(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
     Operation *op = ops[ordinal];
     op->walk([&, &dims = dims](ReadOp read) {
-      Operation *maker = read.getTensor().getDefiningOp();
-      bool isMade = maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
+      bool isMade = isMadeIn(l, ops, read.getTensor());
       llvm::BitVector support = findSupport(read.getResult(), getExtents(op).getNumResults());
       bool isStream = llvm::all_of(llvm::enumerate(dims), [&](auto dim) {
         return support.test(dim.index()) || knownMax(l.extents.getResult(dim.value()), facts) == 1;
@@ -61,8 +60,7 @@ static bool isTurned(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t ind
         return;
       Count lacking = 1;
       for (int64_t i = 0; i < int64_t(l.indices.size()); ++i)
-        if (int64_t points = has(i) ? 1 : knownMax(l.extents.getResult(i), facts); points != 1)
-          lacking *= points < 0 ? Count(Count::kMost) : Count(points);
+        lacking *= has(i) ? Count(1) : countOf(l.extents.getResult(i), facts);
       turned |= lacking < few;
     });
   }

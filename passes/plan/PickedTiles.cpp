@@ -14,10 +14,7 @@ namespace kernelc::te {
 
 SmallVector<PickingMask> findPickingMasks(CascadeOp op, const LaunchPlan &launch, ArrayRef<Operation *> ops, ArrayRef<int64_t> dims,
                                           int64_t walked, const ChainCosts &costs) {
-  auto isMadeHere = [&](ReadOp read) {
-    Operation *producer = read.getTensor().getDefiningOp();
-    return producer && llvm::any_of(launch.ops, [&](int64_t ordinal) { return ops[ordinal] == producer; });
-  };
+  auto isMadeHere = [&](ReadOp read) { return isMadeIn(launch, ops, read.getTensor()); };
   SmallVector<PickingMask> picking;
   if (launch.cluster > 1)
     return picking;

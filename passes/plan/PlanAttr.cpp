@@ -198,6 +198,11 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, ArrayRef<Operation 
   return l.dims.front()[scan->along];
 }
 
+bool isMadeIn(const LaunchPlan &l, ArrayRef<Operation *> ops, Value tensor) {
+  Operation *maker = tensor.getDefiningOp();
+  return maker && llvm::any_of(l.ops, [&](int64_t ordinal) { return ops[ordinal] == maker; });
+}
+
 bool isStored(const LaunchPlan &l, ArrayRef<Operation *> ops, Value result) {
   Operation *kernel = result.getDefiningOp()->getParentOp();
   return llvm::any_of(result.getUsers(), [&](Operation *user) {

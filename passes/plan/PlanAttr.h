@@ -44,6 +44,8 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir
 
 /// Whether `result`, of a statement of `l`, lies in memory: it is returned, gone on from, or read by another launch.
 bool isStored(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);
+/// Whether a statement of `l` makes `tensor`.
+bool isMadeIn(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value tensor);
 
 using tile::isLeftOut, tile::kScheduleFlags, tile::kScheduleNumbers, tile::ScheduleFlag, tile::ScheduleNumber;
 

@@ -159,10 +159,7 @@ bool Scheduler::canFeedRegisters(const LaunchPlan &l, Value factor, ArrayRef<uns
                                  int64_t &bytes, std::string &why) {
   bytes = 0;
   why = "nothing is read at every point";
-  auto isMade = [&](ReadOp read) { // what another statement of the launch leaves in registers
-    Operation *made = read.getTensor().getDefiningOp();
-    return made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin());
-  };
+  auto isMade = [&](ReadOp read) { return isMadeIn(l, ops_, read.getTensor()); }; // another statement leaves it in registers
   SmallVector<ReadOp> reads = findReads(factor);
   if (llvm::any_of(reads, isMade))
     return true; // what else is read is loaded where no tensor copy brings it
@@ -187,8 +184,7 @@ int64_t Scheduler::bytesBeside(const LaunchPlan &l, ArrayRef<int64_t> rows, int6
       if (index == walked || llvm::is_contained(rows, index))
         (index == walked ? k : outer).push_back(unsigned(d));
     ops_[ordinal]->walk([&](ReadOp read) {
-      Operation *made = read.getTensor().getDefiningOp();
-      if (made && llvm::is_contained(l.ops, llvm::find(ops_, made) - ops_.begin()))
+      if (isMadeIn(l, ops_, read.getTensor()))
         return;
       llvm::BitVector support = findSupport(read.getResult(), dims.size());
       auto isFree = [&](unsigned d) { return l.tiles[dims[d]] == 1 || support[d]; };

@@ -74,12 +74,12 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   int64_t points = 1; // of a streamed sum's other operand
   for (int64_t index : thin)
     points *= l.tiles[index] = clampTile(l, index, std::numeric_limits<int32_t>::max());
-  bool areGroups = llvm::any_of(llvm::zip(l.ops, l.dims), [&](auto member) {
-    auto reduce = dyn_cast<ReduceOp>(ops_[std::get<0>(member)]);
-    return reduce && !thin.empty() && getStreamedDims(reduce).size() == 1 &&
-           isWindowOfGroups(reduce, unsigned(getStreamedDims(reduce)[0]), facts_, target_);
-  });
   if (points > 1) {
+    bool areGroups = llvm::any_of(l.ops, [&](int64_t ordinal) {
+      auto reduce = dyn_cast<ReduceOp>(ops_[ordinal]);
+      return reduce && getStreamedDims(reduce).size() == 1 &&
+             isWindowOfGroups(reduce, unsigned(getStreamedDims(reduce)[0]), facts_, target_);
+    });
     if (!areGroups || !scheduleWindows(l, inner, s.longestVector()))
       scheduleStreamed(l, inner, thin, s);
     return;

@@ -33,8 +33,7 @@ bool collectAccesses(const LaunchPlan &l, size_t n, ArrayRef<Operation *> ops, S
   ArrayRef<int64_t> dims = l.dims[n];
   unsigned rank = l.indices.size();
   op->walk([&](ReadOp read) {
-    Operation *producer = read.getTensor().getDefiningOp();
-    if (producer && llvm::is_contained(l.ops, int64_t(llvm::find(ops, producer) - ops.begin())))
+    if (isMadeIn(l, ops, read.getTensor()))
       return;
     SmallVector<AffineExpr> places;
     unsigned data = 0;

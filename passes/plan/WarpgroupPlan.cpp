@@ -279,10 +279,6 @@ SmallVector<int64_t> Scheduler::uniformTiles(const LaunchPlan &l, const Contract
 
 SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contraction &c, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> bytes;
-  auto isMember = [&](Value tensor) {
-    Operation *producer = tensor.getDefiningOp();
-    return producer && llvm::is_contained(l.ops, llvm::find(ops_, producer) - ops_.begin());
-  };
   SmallVector<Value> counted;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
     Operation *op = ops_[ordinal];
@@ -296,7 +292,7 @@ SmallVector<int64_t> Scheduler::stagedReads(const LaunchPlan &l, const Contracti
           return own != l.dims[n].end() && support[own - l.dims[n].begin()];
         });
       };
-      if (isMember(read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
+      if (isMadeIn(l, ops_, read.getTensor()) || llvm::is_contained(counted, read.getTensor()) || !dependsOn(c.m) || !dependsOn(c.n))
         return;
       counted.push_back(read.getTensor());
       bytes.push_back(std::max(1u, read.getResult().getType().getIntOrFloatBitWidth() / 8));

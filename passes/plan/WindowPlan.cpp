@@ -14,12 +14,6 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Whether a statement of the launch makes what `read` reads: it stays in registers.
-static bool isMadeHere(const LaunchPlan &l, ArrayRef<Operation *> ops, ReadOp read) {
-  Operation *maker = read.getTensor().getDefiningOp();
-  return maker && llvm::is_contained(l.ops, llvm::find(ops, maker) - ops.begin());
-}
-
 /// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
 static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t mostStep, const SizeFacts &facts) {
   bool dense = true;
@@ -27,7 +21,7 @@ static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
     Operation *op = ops[ordinal];
     op->walk([&](ReadOp read) {
       AffineMap map = read.getMapOrIdentity();
-      if (isMadeHere(l, ops, read))
+      if (isMadeIn(l, ops, read.getTensor()))
         return;
       for (auto [d, v] : llvm::enumerate(read.getOperands_()))
         if (std::optional<unsigned> dim = findIndex(op, v); dim && l.dims[n][*dim] == index && map.isFunctionOfDim(d)) {
@@ -47,7 +41,7 @@ static bool hasVectorsAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int6
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
     ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) {
       LinearRead linear = lineariseSubscripts(op, read, &facts);
-      if (isMadeHere(l, ops, read))
+      if (isMadeIn(l, ops, read.getTensor()))
         return;
       unsigned last = linear.coefficients.size() - 1;
       for (unsigned d = 0; d < dims.size(); ++d) {

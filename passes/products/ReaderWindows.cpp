@@ -101,10 +101,8 @@ private:
         return std::nullopt;
     }
     Count points = 1;
-    for (unsigned d = reader.getNumParallel(); d < reader.getNumDims(); ++d) {
-      int64_t most = knownMax(reader.getExtents().getResult(d), facts_);
-      points *= most < 0 ? Count(Count::kMost) : Count(most);
-    }
+    for (unsigned d = reader.getNumParallel(); d < reader.getNumDims(); ++d)
+      points *= countOf(reader.getExtents().getResult(d), facts_);
     return seen.all() && !isPermutation && int64_t(points) <= target_.costs->copies.largestWindow ? std::optional(places) : std::nullopt;
   }
 

@@ -61,10 +61,7 @@ public:
 private:
   bool isOfGroups() const { return isWindowOfGroups(reduce_, along_, of_.facts, of_.target); }
   bool hasOnePoint(unsigned d) const { return knownMax(reduce_.getExtents().getResult(d), of_.facts) == 1; }
-  Count most(AffineExpr extent) const {
-    int64_t max = knownMax(extent, of_.facts);
-    return max < 0 ? Count(Count::kMost) : Count(max);
-  }
+  Count most(AffineExpr extent) const { return countOf(extent, of_.facts); }
   /// The result indices of several points that tell what `read` reads apart.
   llvm::BitVector results(ReadOp read) const {
     llvm::BitVector dims = findSupport(read.getResult(), reduce_.getNumDims());

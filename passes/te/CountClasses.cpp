@@ -62,10 +62,8 @@ public:
   /// Points that are scattered, and as many results as each would be asked for.
   std::pair<Count, Count> sizes(const SizeFacts &facts) {
     Count points = 1, results = 1;
-    for (unsigned d = 0; d < reduce_.getNumDims(); ++d) {
-      int64_t extent = knownMax(reduce_.getExtents().getResult(d), facts);
-      (isNamed_[d] ? results : points) *= extent < 0 ? Count(Count::kMost) : Count(extent);
-    }
+    for (unsigned d = 0; d < reduce_.getNumDims(); ++d)
+      (isNamed_[d] ? results : points) *= countOf(reduce_.getExtents().getResult(d), facts);
     return {points, results};
   }
 

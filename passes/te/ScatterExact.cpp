@@ -32,10 +32,8 @@ bool ScatterSorter::paysExactly() {
   int64_t points = knownMax(points_, facts_), rows = knownMax(rows_, facts_);
   Count carried = 1;
   for (unsigned d = 0; d < carriedBy_.size(); ++d)
-    if (carriedBy_[d] >= 0) {
-      int64_t most = knownMax(op_.getExtents().getResult(d), facts_);
-      carried *= most < 0 ? Count(Count::kMost) : Count(most);
-    }
+    if (carriedBy_[d] >= 0)
+      carried *= countOf(op_.getExtents().getResult(d), facts_);
   if (points < 0 || rows < 0 || points >= int64_t(1) << kPointBits)
     return false;
   double values = double(Count(points) * carried), results = double(Count(rows) * carried);
