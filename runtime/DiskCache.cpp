@@ -134,16 +134,8 @@ std::optional<std::string> DiskCache::find(Kind kind, const CacheKey &key) {
   if (!enabled())
     return std::nullopt;
   std::string hash = key.hash();
-  absl::StatusOr<std::string> bytes =
-      root_->readBelow(absl::StrCat(kindName(kind), "/", hash.substr(0, 2), "/", hash), kMaxEntryBytes, /*touch=*/true);
-  if (absl::IsNotFound(bytes.status()))
-    return std::nullopt;
-  if (bytes.ok())
-    if (std::optional<CacheEntry> entry = CacheEntry::decode(*bytes); entry && entry->key.parts() == key.parts())
-      return std::move(entry->payload);
-  // Folder by folder: whatever is wrong is said, and taken away.
   absl::StatusOr<PrivateDir> dir = shard(kind, hash, /*create=*/false);
-  bytes = dir.ok() ? dir->read(hash, kMaxEntryBytes, /*touch=*/true) : dir.status();
+  absl::StatusOr<std::string> bytes = dir.ok() ? dir->read(hash, kMaxEntryBytes, /*touch=*/true) : dir.status();
   if (absl::IsNotFound(bytes.status()))
     return std::nullopt;
   if (!dir.ok() || absl::IsUnavailable(bytes.status())) {

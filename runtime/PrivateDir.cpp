@@ -6,9 +6,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
@@ -105,25 +103,6 @@ absl::StatusOr<PrivateDir> PrivateDir::sub(const std::string &name, bool create)
 absl::StatusOr<std::string> PrivateDir::read(const std::string &name, uint64_t maxBytes, bool touch) const {
   // O_NONBLOCK: a FIFO in the place of a file must not hang us.
   UniqueFd fd(openRetrying(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  return readOpen(std::move(fd), name, maxBytes, touch);
-}
-
-absl::StatusOr<std::string> PrivateDir::readBelow(const std::string &below, uint64_t maxBytes, bool touch) const {
-#ifdef SYS_openat2
-  open_how how = {};
-  how.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
-  int fd;
-  do
-    fd = int(syscall(SYS_openat2, fd_.get(), below.c_str(), &how, sizeof(how)));
-  while (fd < 0 && errno == EINTR);
-  if (fd >= 0 || errno == ENOENT)
-    return readOpen(UniqueFd(fd), below, maxBytes, touch);
-#endif
-  return absl::UnimplementedError("the system has no such step, or refuses it");
-}
-
-absl::StatusOr<std::string> PrivateDir::readOpen(UniqueFd fd, const std::string &name, uint64_t maxBytes, bool touch) {
   if (!fd.valid())
     return errnoStatus(errno, name);
   struct stat st;

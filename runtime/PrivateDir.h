@@ -55,9 +55,6 @@ public:
   /// PermissionDenied when it is not a plain private file (link, FIFO, second hard
   /// link, foreign owner, writable by others). `touch` renews its time of use.
   absl::StatusOr<std::string> read(const std::string &name, uint64_t maxBytes, bool touch) const;
-  /// The same of a file `below` this directory ("a/b/name"), in one step that follows no links. Any other error than NotFound: read it
-  /// folder by folder, which says what is wrong.
-  absl::StatusOr<std::string> readBelow(const std::string &below, uint64_t maxBytes, bool touch) const;
   /// Writes a new file `name` (mode 0600, must not exist) and flushes it to disk. On
   /// failure nothing is left.
   absl::Status write(const std::string &name, absl::string_view bytes) const;
@@ -73,7 +70,6 @@ public:
   std::vector<FileFacts> files() const;
 
 private:
-  static absl::StatusOr<std::string> readOpen(UniqueFd fd, const std::string &name, uint64_t maxBytes, bool touch);
   explicit PrivateDir(UniqueFd fd) : fd_(std::move(fd)) {}
   static absl::StatusOr<PrivateDir> adopt(UniqueFd fd, absl::string_view what);
   UniqueFd fd_;
