@@ -13,18 +13,19 @@ using tile::Digit;
 using tile::Layout;
 using tile::SlotLayout;
 
+/// In bytes: a swizzle is a function of the address, so slots start on its period.
+constexpr int64_t kSwizzlePeriod = 1024;
+
 void lowerRing(ThreadCode &c, tile::RingOp op) {
   auto ring = op.getResult().getType();
   if (op.getOf()) {
     c.rings[op] = c.rings.lookup(op.getOf());
     return;
   }
-  // A swizzle is a function of the address: slots start on its period.
-  c.sharedBytes = (c.sharedBytes + 1023) / 1024 * 1024;
   SlotLayout layout = SlotAddress::layoutOf(ring);
   StringRef name = cu::findName(op.getLoc());
   c.rings[op] = c.sharedArray(layout.elements * ring.getSlots(), ring.getElementType(), cu::unnamed(op.getLoc()),
-                              name.empty() ? "slots" : (name + "_slots").str());
+                              name.empty() ? "slots" : (name + "_slots").str(), kSwizzlePeriod);
 }
 
 namespace {

@@ -268,10 +268,21 @@ void ThreadCode::ifFirstFiller(tile::ChannelType channel, Location loc, llvm::fu
     body();
 }
 
-Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name) {
-  int64_t offset = sharedBytes;
-  int64_t bytes = count * std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth()) / 8;
-  sharedBytes = (offset + bytes + 127) / 128 * 128;
+Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name, int64_t alignment) {
+  constexpr int64_t kUnit = 128; // all arrays begin at its multiples
+  int64_t bits = std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth());
+  int64_t bytes = llvm::alignTo(count * bits / 8, kUnit);
+  auto gap = llvm::find_if(sharedGaps, [&](auto &g) { return alignment == kUnit && g.second - g.first >= bytes; });
+  int64_t offset;
+  if (gap != sharedGaps.end()) {
+    offset = gap->first;
+    gap->first += bytes;
+  } else {
+    offset = llvm::alignTo(sharedBytes, alignment);
+    if (sharedBytes < offset)
+      sharedGaps.push_back({sharedBytes, offset});
+    sharedBytes = offset + bytes;
+  }
   return cu::SharedOp::create(b, named(name, loc), cu::memrefIn({count}, element, cu::Shared), offset);
 }
 

@@ -69,8 +69,9 @@ public:
   bool hasVectorAdds = false;                       ///< it adds neighbours in memory by one instruction
   bool hasAsyncCopy = false;                        ///< the target copies without registers
   int64_t sharedBytes = 0;
-  int64_t firstThread = 0;      ///< of the warps that fill slots side by side, who are numbered from it
-  bool inTeam = false;          ///< threads are numbered within a team of the consumer
+  llvm::SmallVector<std::pair<int64_t, int64_t>> sharedGaps; ///< what alignment leaves between slots: small arrays lie there (from, to)
+  int64_t firstThread = 0;                                   ///< of the warps that fill slots side by side, who are numbered from it
+  bool inTeam = false;                                       ///< threads are numbered within a team of the consumer
   bool owesClusterWait = false; ///< this block has arrived at the cluster's barrier and has not waited (endClusterReduce)
 
   /// `loc` with a name for the CUDA text.
@@ -122,8 +123,8 @@ public:
   void ifZero(mlir::Value number, llvm::StringRef name, mlir::Location loc, llvm::function_ref<void()> body);
   /// `body` for the one thread that speaks for the fillers of a channel; every thread that runs this is it where there are none.
   void ifFirstFiller(tile::ChannelType channel, mlir::Location loc, llvm::function_ref<void()> body);
-  /// `count` elements of shared memory, 128-byte aligned.
-  mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name);
+  /// `count` elements of shared memory, from a multiple of `alignment` bytes on.
+  mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name, int64_t alignment = 128);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);
   /// The element of `tile` at the open digits: from its registers, or made here
   /// for the tiles that are free to make wherever they are used (isRematerialized).
