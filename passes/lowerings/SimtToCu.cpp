@@ -124,17 +124,13 @@ void DotLowering::runSimt() {
   if (!op_.isProduct() || !op_.getCount())
     return runSteps(a, b, step, /*skips=*/false);
   Value all = b_.createOrFold<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, c_.scalars.lookup(op_.getCount()), c_.index(k_, loc_));
-  Value one = arith::ConstantOp::create(b_, loc_, b_.getBoolAttr(true)), some = arith::XOrIOp::create(b_, loc_, all, one);
   auto type = cast<MemRefType>(acc_.getType());
   Value before = c_.allocate(type.getNumElements(), type.getElementType(), c_.named("before", loc_));
-  auto border = scf::IfOp::create(b_, loc_, some, false);
-  b_.setInsertionPoint(border.thenBlock()->getTerminator());
   inLoop(type.getNumElements(), "reg",
          [&](Value reg) { memref::StoreOp::create(b_, loc_, memref::LoadOp::create(b_, loc_, acc_, reg), before, reg); });
-  cu::WarpSyncOp::create(b_, loc_); // NVRTC would copy on both paths what it can copy without a branch
-  b_.setInsertionPointAfter(border);
   runSteps(a, b, step, /*skips=*/false);
   // What is absent has added nothing, unless the other operand is no number there.
+  Value one = arith::ConstantOp::create(b_, loc_, b_.getBoolAttr(true)), some = arith::XOrIOp::create(b_, loc_, all, one);
   b_.setInsertionPoint(scf::IfOp::create(b_, loc_, some, false).thenBlock()->getTerminator());
   cu::CommentOp::create(b_, loc_, "A condition's border crosses this tile. Where a result is NaN, what it excludes is left out.");
   Value total = sumOfRegisters(acc_, a.count()), isNan = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::UNO, total, total);
