@@ -250,6 +250,10 @@ bool Parser::failStatement() {
   }
   if (refuseForeign())
     return false;
+  if (at(Tok::LParen) && tokens[closeOf(pos) + 1].kind == Tok::Assign) { // (y[i], z[i]) = ..
+    diags.error(peek().loc) << "a statement defines one name; write one for each, as in '" << exampleOfOutput() << "'";
+    return false;
+  }
   if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
     reportCall();
     return false;
