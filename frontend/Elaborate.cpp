@@ -306,7 +306,7 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
     d << "there is no 'end'; the last element has the number that the size's name gives, as in 'x[N - 1]'";
     return nullptr;
   }
-  if (inSubscript && plainAssign && root->kernelLevel) {
+  if (inSubscript && plainAssign && root->kernelLevel && hintForName(e->text).empty()) {
     d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum[" << e->text << "](..)'";
     if (!letName.empty()) {
       SmallVector<StringRef> names(leftNames);

@@ -139,9 +139,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
       if (pos == start && !at(Tok::LBrace))
         take();
       skipToStatement();
-      if (diags.full())
-        return;
-      if (at(Tok::KwFn) || at(Tok::KwReducer) || at(Tok::KwSchedule))
+      if (diags.full() || at(Tok::KwFn) || at(Tok::KwReducer) || at(Tok::KwSchedule))
         return;
     }
   }
