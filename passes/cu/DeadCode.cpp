@@ -2,6 +2,7 @@
 #include "passes/cu/DeadCode.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -31,6 +32,13 @@ void eraseDead(cu::KernelOp kernel) {
   do
     (void)runRegionDCE(rewriter, kernel->getRegions()); // fails where nothing is erased
   while (eraseUnreadStores(kernel));
+}
+
+void eraseDeadIn(Operation *op) {
+  IRRewriter rewriter(op->getContext());
+  (void)runRegionDCE(rewriter, op->getRegions());
+  if (isOpTriviallyDead(op))
+    rewriter.eraseOp(op);
 }
 
 } // namespace kernelc

@@ -152,13 +152,18 @@ public:
   }
 
 private:
-  void erase(Fill &fill) {
+  static void erase(Fill &fill) {
+    Operation *value = fill.store.getValueToStore().getDefiningOp();
+    bool isInLoop = fill.root != fill.store;
     fill.store.erase();
-    eraseDead(kernel_);
+    if (isInLoop)
+      eraseDeadIn(fill.root);
+    else if (isa_and_nonnull<memref::LoadOp>(value))
+      eraseDeadIn(value);
   }
 
   /// An array of one value: that is read.
-  bool readValue(memref::AllocaOp array, memref::StoreOp store) {
+  static bool readValue(memref::AllocaOp array, memref::StoreOp store) {
     std::optional<Fill> fill = findFill(store, array->getBlock());
     Value value = store.getValueToStore();
     if (!fill || isIn(value, fill->root) || value.getDefiningOp() == fill->root)
@@ -174,6 +179,7 @@ private:
       load.erase();
     }
     erase(*fill);
+    array->erase();
     return true;
   }
 
@@ -215,6 +221,7 @@ private:
         cast<cu::AddVectorOp>(reader).getSourceIndicesMutable().assign(index);
     }
     erase(copy->fill);
+    array->erase();
     return true;
   }
 
@@ -277,7 +284,7 @@ private:
   }
 
   /// What has been done to the copy goes back to the source, which nobody uses in between: it is done to the source.
-  bool returnToSource(Copy &there) {
+  static bool returnToSource(Copy &there) {
     memref::AllocaOp array = there.fill.array;
     std::optional<Copy> back = findReturn(there);
     if (!back)
@@ -300,13 +307,15 @@ private:
       return false;
     there.fill.store.erase();
     back->fill.store.erase();
+    eraseDeadIn(first);
+    eraseDeadIn(last);
     array.getResult().replaceAllUsesWith(there.source.getResult());
-    eraseDead(kernel_);
+    array->erase();
     return true;
   }
 
   /// What is copied is of no use from there on, and nobody uses the copy while it is made: both are one array.
-  bool join(memref::AllocaOp array, memref::StoreOp store) {
+  static bool join(memref::AllocaOp array, memref::StoreOp store) {
     auto load = store.getValueToStore().getDefiningOp<memref::LoadOp>();
     auto source = load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : memref::AllocaOp();
     std::optional<Copy> copy = source ? findCopy(store, source->getBlock()) : std::nullopt;
@@ -325,9 +334,10 @@ private:
       if (user != store && place && !place->isBeforeInBlock(first) && !copy->fill.root->isBeforeInBlock(place))
         return false;
     }
+    erase(copy->fill);
     memref::AllocaOp stays = isBeside ? source : array, goes = isBeside ? array : source;
     goes.getResult().replaceAllUsesWith(stays.getResult());
-    erase(copy->fill);
+    goes->erase();
     return true;
   }
 
