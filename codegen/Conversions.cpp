@@ -8,6 +8,20 @@ using namespace mlir;
 
 namespace kernelc::codegen {
 
+/// The value that a cast to `bits` bits may be of in place of `v`: casts in `v` that are written where they are used, and that keep these
+/// bits, say nothing.
+Value Emitter::beneathCasts(Value v, unsigned bits) {
+  for (Operation *op = v.getDefiningOp(); op && inlined_.contains(op); op = v.getDefiningOp()) {
+    if (!isa<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      break;
+    Value from = op->getOperand(0);
+    if (bitsInC(v) < bits || bitsInC(from) < bits)
+      break;
+    v = from;
+  }
+  return v;
+}
+
 Expr Emitter::cast(Operation *op, StringRef type) { return {"(" + type.str() + ")" + operand(op->getOperand(0), kUnary), kUnary}; }
 
 /// A float as an f32, or an f64 as it is: narrow ones are stored as their bits.
@@ -19,6 +33,14 @@ Expr Emitter::widened(Value v) {
          : llvm::isa<Float8E4M3FNType>(from) ? helper("kc_e4m3_to_f32", v)
          : llvm::isa<Float8E5M2Type>(from)   ? helper("kc_e5m2_to_f32", v)
                                              : Expr{"", 0};
+}
+
+Expr Emitter::truncateInteger(Operation *op) {
+  Type type = op->getResult(0).getType();
+  Value of = beneathCasts(op->getOperand(0), bitsOf(op->getResult(0)));
+  if (of.getType().isIndex() && type.isInteger(32) && bitsInC(of) == 32) // an int already
+    return expr(of);
+  return {"(" + typeName(type) + ")" + operand(of, kUnary), kUnary};
 }
 
 /// One rounding: through a float that holds the integer, or an f64 rounded to odd.
@@ -127,13 +149,15 @@ Expr Emitter::conversion(Operation *op) {
         if (type.isInteger(1))
           return Expr{"(" + operand(op->getOperand(0), kBitAnd + 1) + " & 1) != 0", kEquality};
         return op->getOperand(0).getType().isInteger(1) ? Expr{operand(op->getOperand(0), kLogicalOr) + " ? -1 : 0", kConditional}
+               : isa<arith::TruncIOp>(op)               ? truncateInteger(op)
                                                         : cast(op, typeName(op->getResult(0)));
       })
       .Case<arith::ExtUIOp, arith::IndexCastUIOp>([&](auto) {
         if (op->getOperand(0).getType().isInteger(1))
           return Expr{operand(op->getOperand(0), kLogicalOr) + " ? 1 : 0", kConditional};
-        return Expr{"(" + typeName(op->getResult(0)) + ")(" + unsignedName(bitsOf(op->getOperand(0))) + ")" +
-                        operand(op->getOperand(0), kUnary),
+        unsigned bits = bitsOf(op->getOperand(0));
+        return Expr{"(" + typeName(op->getResult(0)) + ")(" + unsignedName(bits) + ")" +
+                        operand(beneathCasts(op->getOperand(0), bits), kUnary),
                     kUnary};
       })
       .Case<arith::BitcastOp>([&](auto c) { return bitcast(c); })

@@ -65,6 +65,7 @@ private:
   unsigned bitsOfElement(mlir::Value memref);
   /// Of an index as C sees it: an expression is as wide as its operands are.
   unsigned bitsInC(mlir::Value v);
+  mlir::Value beneathCasts(mlir::Value v, unsigned bits);
   bool isNarrowInC(mlir::Value v, unsigned bits);
 
   // Conversions.cpp
@@ -77,6 +78,7 @@ private:
   Expr extendFloat(mlir::arith::ExtFOp op);
   Expr truncateFloat(mlir::arith::TruncFOp op);
   Expr bitcast(mlir::arith::BitcastOp op);
+  Expr truncateInteger(mlir::Operation *op);
 
   // EmitBarriers.cpp
   bool emitBarrier(mlir::Operation *op);

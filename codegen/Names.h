@@ -22,8 +22,8 @@ std::string sanitizeName(llvm::StringRef wanted);
 /// What the result of `op` is called where nobody has named it, by what computes it: `exponential`, `lane_div_4`; may be empty.
 std::string roleOf(mlir::Operation *op);
 
-/// What an index is called that `wanted` says too little of: `x_swizzle` of an address in the slots of x, `in_slot` of one in those of x
-/// and w, `next_slot_start`.
+/// A better name for an index that is part of an address than `wanted` (`swizzle`, `slot_start`): it says which memory the address is
+/// in, as `x_swizzle` (the slots of x), `in_slot` (the slots of several tensors) and `next_slot_start` do. May be `wanted` itself.
 std::string nameOfAddressPart(mlir::Value index, llvm::StringRef wanted);
 
 /// Whether `op` is an index or a condition, of two or three names and numbers, whose name could only spell it: `lane % 4`, `S > 0`.

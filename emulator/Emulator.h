@@ -32,7 +32,7 @@ struct EmulatorOptions {
   bool counts = false;
   /// 0: threads in order. Else: runnable threads in a random order from this seed.
   uint64_t seed = 0;
-  /// Basic blocks all threads of a launch may run before it is stopped.
+  /// How many basic blocks the threads of a launch may run, all together, before it is stopped.
   uint64_t stepBudget = 20'000'000'000;
   /// Multiprocessors of the emulated device.
   int smCount = 3;

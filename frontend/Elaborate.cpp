@@ -302,7 +302,11 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
   }
   std::string near = findNearest(e->text, known);
   auto d = error(e->loc);
-  if (inSubscript && plainAssign && root->kernelLevel) {
+  if (inSubscript && e->text == "end") { // of MATLAB and Julia
+    d << "there is no 'end'; the last element has the number that the size's name gives, as in 'x[N - 1]'";
+    return nullptr;
+  }
+  if (inSubscript && plainAssign && root->kernelLevel && hintForName(e->text).empty()) {
     d << "index '" << e->text << "' is not on the left side of '='; to sum over it write 'sum[" << e->text << "](..)'";
     if (!letName.empty()) {
       SmallVector<StringRef> names(leftNames);
@@ -318,13 +322,13 @@ Node *Elaborator::unknownName(const Expr *e, const Scope *scope) {
     d << "; indices of the caller are parameters of a function, as in 'fn f(x, " << e->text << ") { .. }'";
     return nullptr;
   }
-  bool isComment = e->loc.file == 0 && diags.file(0).text.take_front(e->loc.offset).rtrim(" \t").ends_with("//");
+  StringRef before = e->loc.file == 0 ? diags.file(0).text.take_front(e->loc.offset).rtrim(" \t") : "";
   if (StringRef hint = hintForName(e->text); !hint.empty())
     d << "; " << hint;
   else if (elementNamed(e->text))
     d << "; a type's name is a cast, as in '" << e->text << "(..)'";
-  else if (isComment)
-    d << "; comments start with '#', '//' is floor division";
+  else if (before.ends_with("//") || before.ends_with("--"))
+    d << "; comments start with '#'" << (before.ends_with("//") ? ", '//' is floor division" : "");
   else if (!near.empty())
     d << "; did you mean '" << near << "'?";
   else if (StringRef(diags.file(0).name).ends_with(".py"))

@@ -196,17 +196,23 @@ static std::string hintForBar(const Expr *e, StringRef text) {
   return ("; its condition stands behind a comma: write '" + e->text + "[" + index.trim() + ", " + condition.trim() + "](..)'").str();
 }
 
+/// What is wrong with the values of a reduction that takes one, and where.
+static std::pair<Loc, std::string> describeValues(const Expr *e) {
+  auto known = llvm::find_if(e->named, [](const NamedArg &arg) { return !arg.name.empty(); });
+  std::string name = "'" + e->text.str() + "[..]' ";
+  if (known != e->named.end() && e->named.size() > 1)
+    return {known->loc, name + "has no parameter '" + known->name.str() + "': the bracket says what it runs over"};
+  return {e->loc, name + "takes one value, as in '" + e->text.str() + "[k](x[k])'"};
+}
+
 Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   const ReducerForm *own = nullptr;
   if (reducers.contains(e->text)) {
     if (!(own = findReducer(e->text))) // (what is wrong with it has been said)
       return nullptr;
   } else if (e->named.size() != 1 || !e->named[0].name.empty()) {
-    auto known = llvm::find_if(e->named, [](const NamedArg &arg) { return !arg.name.empty(); });
-    if (known != e->named.end() && e->named.size() > 1)
-      error(known->loc) << "'" << e->text << "[..]' has no parameter '" << known->name << "': the bracket says what it runs over";
-    else
-      error(e->loc) << "'" << e->text << "[..]' takes one value, as in '" << e->text << "[k](x[k])'";
+    auto [loc, what] = describeValues(e);
+    error(loc) << what;
     return nullptr;
   }
   Scope &inner = scopes.emplace_back();
@@ -256,9 +262,7 @@ Node *Elaborator::elaborateReduce(const Expr *e, const Scope *scope) {
   if (!body)
     return nullptr;
   Node *reduce = makeReduce(*reductionNamed(e->text), bracket.vars, conditions, body, e->loc);
-  if (reduce && e->text == "mean")
-    return makeMean(reduce, bracket.vars, e->loc);
-  return reduce;
+  return reduce && e->text == "mean" ? makeMean(reduce, bracket.vars, e->loc) : reduce;
 }
 
 Node *Elaborator::makeReduce(te::Combiner kind, ArrayRef<IndexVar *> vars, ArrayRef<Node *> conditions, Node *body, Loc loc) {

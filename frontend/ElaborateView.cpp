@@ -174,7 +174,7 @@ bool Elaborator::findViewSizes(View &view, const Scope *scope) {
   return true;
 }
 
-/// view(..)[e, f]: each subscript is taken apart into the digits that its dim's names are, and these make those of the tensor.
+/// view(..)[e, f]: splits each subscript into one digit for each name of its dim, and joins the digits to the tensor's subscripts.
 Node *Elaborator::elaborateView(const Expr *e, const Scope *scope) {
   View view;
   view.call = e->args[0];

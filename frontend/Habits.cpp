@@ -104,6 +104,8 @@ StringRef hintForStatement(StringRef word) {
       .Cases({"yield", "emit"}, "an output is assigned, as in 'y[i] = ..'")
       .Case("where", "a condition stands behind its statement, as in 'y[i] = .. where i < n'")
       .Case("assume", "what must hold of the sizes stands in 'require'")
+      .Cases({"RDom", "Var", "Func", "Expr", "reduce_axis", "index", "axis"},
+             "an index needs no declaration: 'y[i] = ..' defines y for every i, and 'sum[r in 0:n](..)' runs over r")
       .Case("schedule", "a schedule stands behind its kernel, as in 'schedule linear { launch y { stages: 4 } }'")
       .Cases({"def", "fn", "func", "function"}, "definitions do not nest; close the body before with '}'")
       .Default("");
@@ -136,6 +138,9 @@ StringRef hintForName(StringRef name) {
       .CasesLower({"nan"}, "write 'nan'")
       .Cases({"M_PI", "PI", "Pi"}, "write 'pi'")
       .Cases({"None", "null", "nullptr", "NULL", "nil"}, "nothing is left out here; write the value that stands for it")
+      .Cases({"blockIdx", "blockDim", "threadIdx", "gridDim", "warpSize", "pid"},
+             "a text has no blocks and threads, which kernelc chooses: 'y[i] = ..' defines y for every i")
+      .Cases({"static_cast", "reinterpret_cast", "convert"}, "a type's name is a cast, as in 'f32(..)'")
       .Default("");
 }
 
@@ -177,7 +182,7 @@ StringRef hintForOperator(StringRef text, size_t &length) {
       {"≠", "write '!='"},
       {"×", "write '*'"},
       {"·", "write '*'"},
-      {"÷", "write '/'"},
+      {"÷", "write '/' of floats, '//' of integers"},
       {"−", "write '-'"},
       {"–", "write '-'"},
       {"→", "write '->'"},

@@ -181,7 +181,11 @@ private:
     while (end < text.size() && text[end] != quote && text[end] != '\n')
       ++end;
     if (at(end) != quote) {
-      error() << "this string has no closing " << std::string(1, quote) << " on its line";
+      auto d = error();
+      d << "this string has no closing " << std::string(1, quote) << " on its line";
+      bool isBehindName = pos > 0 && (llvm::isAlnum(text[pos - 1]) || text[pos - 1] == ']' || text[pos - 1] == ')');
+      if (quote == '\'' && isBehindName) // x', of MATLAB
+        d << "; to transpose, name the indices in the other order, as in 'y[i, j] = x[j, i]'";
       return add(Tok::String, end - pos);
     }
     add(Tok::String, end + 1 - pos);

@@ -28,6 +28,10 @@ Expr *Parser::parsePostfix() {
       diags.error(peek().loc) << "functions stand in no module here; write 'a if c else b' for 'where(c, a, b)'";
       return nullptr;
     }
+    if (at(Tok::LParen) && e->kind == Expr::Name && !tooDeep) { // exp.(x), of Julia
+      diags.error(peek().loc) << "'.(' is no call: each definition is of one element, so write '" << e->text << "(..)'";
+      return nullptr;
+    }
     Expr *m = make(Expr::Member, peek().loc);
     Loc loc;
     if (e->kind == Expr::Member || !parseName(m->text, loc, "a field's name after '.'"))
@@ -66,6 +70,9 @@ Expr *Parser::refuseMethod(const Expr *object, size_t first, Loc loc) {
     return nullptr;
   }
   StringRef hint = hintForFunction(name);
+  if (object->kind == Expr::Access && object->mode == "at") // x.at[i].set(v), of JAX
+    hint = "elements are written on the left side: 'y[at[n]] += v[n]' adds up those that meet, 'y.unique[at[n]] = v[n]' is for those that "
+           "do not";
   StringRef type = open + 3 == close ? tokens[open + 1].text : ""; // x[i].astype(f32)
   if (!type.empty() && !elementTypeMeant(type).empty())
     type = elementTypeMeant(type);

@@ -139,9 +139,7 @@ void Parser::parseBody(Definition &d, bool allowValue) {
       if (pos == start && !at(Tok::LBrace))
         take();
       skipToStatement();
-      if (diags.full())
-        return;
-      if (at(Tok::KwFn) || at(Tok::KwReducer) || at(Tok::KwSchedule))
+      if (diags.full() || at(Tok::KwFn) || at(Tok::KwReducer) || at(Tok::KwSchedule))
         return;
     }
   }
@@ -250,6 +248,10 @@ bool Parser::failStatement() {
   }
   if (refuseForeign())
     return false;
+  if (at(Tok::LParen) && tokens[closeOf(pos) + 1].kind == Tok::Assign) { // (y[i], z[i]) = ..
+    diags.error(peek().loc) << "a statement defines one name; write one for each, as in '" << exampleOfOutput() << "'";
+    return false;
+  }
   if (at(Tok::Name) && peek(1).kind == Tok::LParen && hint.empty() && near.empty()) {
     reportCall();
     return false;

@@ -96,6 +96,10 @@ bool Parser::fail(StringRef expected, bool isMissing) {
     diags.error(slashes->loc) << "'//' is floor division; comments start with '#'";
     return false;
   }
+  if (at(Tok::Assign) && expected.starts_with("a type") && pos > 0 && tokens[pos - 1].kind == Tok::Colon) { // let t[i] := ..
+    diags.error(tokens[pos - 1].loc) << "':=' is no operator of this language; write '='";
+    return false;
+  }
   bool atEnd = isMissing && pos > 0 && startsLine(pos);
   auto d = diags.error(atEnd ? Loc{endOfLast(), peek().loc.file} : peek().loc);
   d << "expected " << expected << ", found " << (atEnd ? "the end of the line" : describe(peek()));
@@ -238,6 +242,8 @@ bool Parser::failDefinition(Definition &d) {
     return false;
   }
   std::string near = definitionMeant(peek().text).str();
+  if (near == "fn" && tokens[findAhead({Tok::Arrow, Tok::LBrace})].kind == Tok::Arrow) // (functions do not say what they return)
+    near = "def";
   if (near.empty() && at(Tok::Name))
     near = findNearest(peek().text, {"def", "fn", "reducer", "schedule", "import"});
   if (near.empty() && at(Tok::Name) && peek(1).kind == Tok::Name && (peek(2).kind == Tok::LParen || peek(2).kind == Tok::LSquare))

@@ -326,8 +326,11 @@ bool Sema::giveDims(const CoreStatement &core, Tensor &t) {
   }
   for (IndexVar *v : core.vars) {
     if (v->lo != getAffineConstantExpr(0, context())) {
-      diags.error(v->loc) << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel)
-                          << "; it must start at 0";
+      auto d = diags.error(v->loc);
+      d << "the range of index '" << v->name << "' of a 'let' starts at " << print(v->lo, kernel) << "; it must start at 0";
+      if (auto start = dyn_cast<AffineConstantExpr>(v->lo))
+        d << ", so write '" << v->name << (start.getValue() < 0 ? " - " : " + ") << std::to_string(std::abs(start.getValue()))
+          << "' where the index is used";
       return false;
     }
     t.dims.push_back(v->extent);

@@ -210,6 +210,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addPass(createCSEPass());
   // Whether a value changes in the loop that stores it shows by where it stands.
   pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
+  // Numbers stand where arrays held them.
+  pm.addNestedPass<cu::KernelOp>(createCuFoldDecided());
   pm.addPass(createCSEPass());
   // Bytes are read where vectors have brought them.
   pm.addNestedPass<cu::KernelOp>(createCuMaskedBytes());
@@ -221,6 +223,7 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuRoll());
   // Variables of parts are arrays now, which may be copies of each other.
   pm.addNestedPass<cu::KernelOp>(createCuForwardCopies());
+  pm.addNestedPass<cu::KernelOp>(createCuFoldDecided());
   pm.addPass(createCSEPass());
   // Equal conditions are one value, and barriers stand where they will be.
   pm.addNestedPass<cu::KernelOp>(createCuJoinGuards());

@@ -447,7 +447,9 @@ absl::Status Runner::run() {
   if (int64_t bad = context_[kContextBad]) {
     const Step &step = program_.steps[bad - 1];
     return absl::OutOfRangeError(absl::StrCat(step.location, step.location.empty() ? "" : ": ", "in statement '", step.name,
-                                              "' of kernel '", program_.kernel, "' an index computed from data leaves its tensor"));
+                                              "' of kernel '", program_.kernel,
+                                              "' an index computed from data leaves its tensor; such data has to lie inside "
+                                              "(as 't=random:0..10' on the command line does, where 10 is the size)"));
   }
   return absl::OkStatus();
 }

@@ -66,8 +66,9 @@ std::string Options::nearest(const std::string &name) const {
     names.push_back(o.name);
   // What compilers of other languages call it.
   static const std::pair<const char *, const char *> kMeant[] = {
-      {"-D", "--set"},     {"--define", "--set"},     {"--output", "-o"},  {"--out", "-o"},      {"--target", "--arch"},
-      {"--gpu", "--arch"}, {"--backend", "--device"}, {"--inplace", "-i"}, {"--in-place", "-i"}, {"--write", "-i"}};
+      {"-D", "--set"},          {"--define", "--set"},         {"--output", "-o"},      {"--out", "-o"},      {"--target", "--arch"},
+      {"--gpu", "--arch"},      {"--backend", "--device"},     {"--inplace", "-i"},     {"--in-place", "-i"}, {"--write", "-i"},
+      {"--iters", "--repeats"}, {"--iterations", "--repeats"}, {"--reps", "--repeats"}, {"--like", "--set"},  {"--size", "--set"}};
   for (auto &[theirs, ours] : kMeant)
     if ((name == theirs || (name.starts_with("-D") && theirs == std::string("-D"))) && find(ours))
       return ours;
@@ -84,8 +85,12 @@ std::string Options::hintFor(const std::string &name, const std::string &arg) co
   if (name.size() == 3 && name.starts_with("-O"))
     return "; there are no levels of optimisation: leave it out";
   size_t equals = arg.find('=');
-  if (equals != std::string::npos && find("--set")) // --M=64
-    return "; a size is fixed by '--set " + name.substr(name.find_first_not_of('-')) + arg.substr(equals) + "'";
+  if (equals != std::string::npos && find("--set")) { // --M=64, --x=iota
+    std::string given = name.substr(name.find_first_not_of('-')) + arg.substr(equals);
+    bool isNumber = equals + 1 < arg.size() && arg.find_first_not_of("0123456789", equals + 1) == std::string::npos;
+    return isNumber || !positionals_ ? "; a size is fixed by '--set " + given + "'"
+                                     : "; an input is given without dashes, as '" + given + "'";
+  }
   return "";
 }
 

@@ -86,7 +86,9 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
   const JsonArray *records = json->asArray();
   if (!records)
     return absl::InvalidArgumentError(wrongAt({}, absl::StrCat("a schedule file is a list of records, not ", json->kindName(),
-                                                               json->asObject() ? "; write [..] around it" : "")));
+                                                               !json->asObject()      ? ""
+                                                               : json->find("kernel") ? "; write [..] around it"
+                                                                                      : R"(; write [{"kernel": .., "launch": .., ..}])")));
   Builder b(module.getContext());
   std::map<std::string, SmallVector<Attribute>> perKernel;
   std::map<std::string, std::string> firstOf; ///< the record that first names a kernel
@@ -96,6 +98,10 @@ absl::Status attachSchedules(ModuleOp module, const std::string &text, const std
       return absl::InvalidArgumentError(key.empty() ? wrongAt({number}, what) : wrongAt({number, std::string(key)}, what));
     };
     const Json *kernel = record.find("kernel"), *launch = record.find("launch");
+    for (const auto &[key, value] : {std::pair("kernel", kernel), std::pair("launch", launch)})
+      if (value && !value->asString())
+        return wrong(key, absl::StrCat("'", key, "' is a name in quotes: ",
+                                       value == kernel ? "a kernel's" : "that of the output or 'let' that the launch makes"));
     if (!kernel || !kernel->asString() ||
         (launch ? !launch->asString() : !record.find("copies") && !record.find("merge") && !record.find("parts")))
       return wrong("", "a record names its 'kernel' and its 'launch' (or says 'copies', 'merge' or 'parts' of the whole kernel)");

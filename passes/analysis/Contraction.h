@@ -17,8 +17,8 @@ struct Contraction {
   mlir::Value a, b; ///< the factors, scalars inside the body, in the accumulator's type
   mlir::Value term; ///< what is combined, made of a and b, where that is not their product or not summed (findGeneralContraction)
   llvm::SmallVector<unsigned> batch, m, n, k;
-  /// The narrowest types the factors embed in exactly: that of the value an
-  /// extension widens, or the factor's own.
+  /// The narrowest types that hold all values of the factors: what an extension widens from, or else the
+  /// factor's own type.
   mlir::Type aType, bType;
   bool aUnsigned = false, bUnsigned = false; ///< zero-extended integers
   /// The type in which a matrix unit takes both factors without changing either:

@@ -65,7 +65,7 @@ LinearBits::Bits LinearBits::find(Value v) {
                    .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>([&](auto) { return ofShift(op); })
                    .Case([&](arith::SelectOp) { return ofChoice(op); })
                    .Default([&](Operation *) { return ofCast(op); });
-  // What has no rule, of what does not change.
+  // An op without a rule is steady if its operands are.
   if (found.kind == Kind::Other && isSteady(v))
     return {Kind::Steady, maskOf(v)};
   return found;
@@ -77,7 +77,7 @@ LinearBits::Bits LinearBits::ofDisjoint(Bits a, Bits b) {
   return {isXor ? a.kind : Kind::Other, isXor ? a.most | b.most : ~uint64_t(0)};
 }
 
-/// With a single bit: the other factor, moved, or zero. Of two bits of which the index decides both it is not linear.
+/// A product with a single bit is the other factor, shifted, or zero. If both factors depend on the index, it is not linear.
 LinearBits::Bits LinearBits::ofProduct(Bits a, Bits b) {
   if (a.kind == Kind::Other || b.kind == Kind::Other || (a.kind == Kind::Linear && b.kind == Kind::Linear))
     return {};

@@ -7,8 +7,8 @@
 
 namespace kernelc::te {
 
-/// Looks through shifts, masks, xor, sums and ors of bits that lie apart, casts, and products with, and choices by, a single bit: what
-/// products over fields of 2^n elements, checksums and parities are made of.
+/// Knows shifts, masks, xor, casts, sums and ors of values that share no bit, products with a single bit, and choices by one. Products over
+/// fields of 2^n elements, checksums and parities consist of these.
 class LinearBits {
 public:
   /// `index` counts from 0 to below `points`, a power of two.

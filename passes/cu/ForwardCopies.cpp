@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-forward-copies: see Passes.td.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/cu/AlikeParts.h"
+#include "passes/cu/DeadCode.h"
 #include "passes/cu/IndexRanges.h"
 #include "passes/cu/LinearIndex.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -131,18 +130,6 @@ bool isChosenAtOnce(Copy &copy) {
   });
 }
 
-/// Erases what has become of no use in `op`, and `op`.
-void sweep(Operation *op) {
-  if (isOpTriviallyDead(op)) {
-    op->erase();
-    return;
-  }
-  for (Region &region : op->getRegions())
-    for (Block &block : region)
-      for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
-        sweep(&inner);
-}
-
 /// Takes away arrays of one kernel.
 class Forwarder {
 public:
@@ -166,8 +153,13 @@ public:
 
 private:
   static void erase(Fill &fill) {
+    Operation *value = fill.store.getValueToStore().getDefiningOp();
+    bool isInLoop = fill.root != fill.store;
     fill.store.erase();
-    sweep(fill.root);
+    if (isInLoop)
+      eraseDeadIn(fill.root);
+    else if (isa_and_nonnull<memref::LoadOp>(value))
+      eraseDeadIn(value);
   }
 
   /// An array of one value: that is read.
@@ -315,8 +307,8 @@ private:
       return false;
     there.fill.store.erase();
     back->fill.store.erase();
-    sweep(first);
-    sweep(last);
+    eraseDeadIn(first);
+    eraseDeadIn(last);
     array.getResult().replaceAllUsesWith(there.source.getResult());
     array->erase();
     return true;
@@ -361,8 +353,11 @@ private:
   cu::KernelOp kernel_;
 };
 
-/// Says of a copy why it stays.
-void explainCopy(memref::AllocaOp array) {
+constexpr StringLiteral kAccumulators = "Accumulators are read in one place: ptxas would run products one after the other else.";
+constexpr StringLiteral kChosen = "A copy of what was chosen as a whole: ptxas would keep both sides of the choice else.";
+
+/// Why a copy to `array` stays; empty where there is none, or no reason to give.
+StringRef findReason(memref::AllocaOp array) {
   for (Operation *user : array->getUsers()) {
     auto store = dyn_cast<memref::StoreOp>(user);
     auto load =
@@ -370,39 +365,27 @@ void explainCopy(memref::AllocaOp array) {
     auto source = load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : memref::AllocaOp();
     if (!source || source == array || isHeld(array) || array.getType().getNumElements() == 1)
       continue;
-    std::optional<Copy> copy = isHeld(source) ? std::nullopt : findCopy(store, source->getBlock());
-    StringRef why = isHeld(source) ? "Accumulators are read in one place: ptxas would run products one after the other else."
-                    : copy && copy->isSame() && isChosenAtOnce(*copy)
-                        ? "A copy of what was chosen as a whole: ptxas would keep both sides of the choice else."
-                        : "";
-    if (why.empty())
-      continue;
-    if (auto said = dyn_cast_or_null<cu::CommentOp>(array->getPrevNode()); said && said.getText() == why) // by an earlier run
-      return;
-    OpBuilder b(array);
-    cu::CommentOp::create(b, cu::unnamed(array.getLoc()), why);
-    return;
+    if (isHeld(source))
+      return kAccumulators;
+    if (std::optional<Copy> copy = findCopy(store, source->getBlock()); copy && copy->isSame() && isChosenAtOnce(*copy))
+      return kChosen;
   }
+  return "";
 }
 
-/// Takes what numbers decide that arrays held: `true ? x : y` is x, and 1.0 * 0.0 a number.
-void foldDecided(cu::KernelOp kernel) {
-  kernel.walk([&](Operation *op) {
-    auto choice = dyn_cast<arith::SelectOp>(op);
-    bool joins = isa<arith::AndIOp, arith::OrIOp>(op) && op->getResult(0).getType().isInteger(1);
-    auto isNumber = [](Value v) { return matchPattern(v, m_Constant()); };
-    bool isDecided = choice  ? isNumber(choice.getCondition())
-                     : joins ? llvm::any_of(op->getOperands(), isNumber)
-                             : isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && llvm::all_of(op->getOperands(), isNumber);
-    SmallVector<OpFoldResult, 1> folded;
-    if (!isDecided || failed(op->fold(folded)) || folded.size() != 1)
-      return;
-    OpBuilder b(op);
-    auto value = dyn_cast<Value>(folded.front());
-    op->getResult(0).replaceAllUsesWith(
-        value ? value : arith::ConstantOp::create(b, op->getLoc(), cast<TypedAttr>(cast<Attribute>(folded.front()))).getResult());
-    op->erase();
-  });
+/// Writes into the text why a copy stays. What an earlier run of the pass wrote may be true no longer.
+void explainCopy(memref::AllocaOp array) {
+  auto said = dyn_cast_or_null<cu::CommentOp>(array->getPrevNode());
+  bool isReason = said && (said.getText() == kAccumulators || said.getText() == kChosen);
+  StringRef why = findReason(array);
+  if (isReason && said.getText() == why)
+    return;
+  if (isReason)
+    said->erase();
+  if (why.empty())
+    return;
+  OpBuilder b(array);
+  cu::CommentOp::create(b, cu::unnamed(array.getLoc()), why);
 }
 
 struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
@@ -412,7 +395,6 @@ struct CuForwardCopiesPass : impl::CuForwardCopiesBase<CuForwardCopiesPass> {
     auto forwardOne = [&](memref::AllocaOp array) { return forwarder.forward(array) ? WalkResult::interrupt() : WalkResult::advance(); };
     while (getOperation().walk(forwardOne).wasInterrupted())
       ;
-    foldDecided(getOperation());
     getOperation().walk(explainCopy);
   }
 };

@@ -3,9 +3,8 @@
 #include "ir/cu/Beside.h"
 #include "ir/cu/Marks.h"
 #include "mlir/Dialect/Affine/Utils.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/Passes.h"
+#include "passes/cu/DeadCode.h"
 
 using namespace mlir;
 
@@ -36,7 +35,7 @@ public:
     move(parts_.back(), own.back(), b_.getInsertionBlock());
     for (cu::KernelOp part : parts_)
       part.erase();
-    eraseUnused();
+    eraseDead(kernel_); // (not every part asks for its tiles, or for its block's number)
     return success();
   }
 
@@ -166,12 +165,6 @@ private:
         op.erase();
       else
         op.moveBefore(to, end);
-  }
-
-  /// Not every part asks for its tiles, or for its block's number.
-  void eraseUnused() {
-    IRRewriter rewriter(b_);
-    (void)runRegionDCE(rewriter, kernel_->getRegions()); // fails where nothing is erased
   }
 
   SmallVector<cu::KernelOp> parts_;

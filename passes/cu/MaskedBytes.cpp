@@ -2,9 +2,8 @@
 // cu-masked-bytes: see Passes.td.
 #include "ir/cu/Cu.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
-#include "llvm/ADT/SetVector.h"
+#include "passes/cu/DeadCode.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -58,7 +57,7 @@ bool isKept(memref::AllocaOp array, Operation *first, Operation *last) {
   return llvm::all_of(array->getUsers(), [&](Operation *user) {
     if (isa<memref::LoadOp, cu::LookOp>(user))
       return true;
-    // (what writes stands ahead of all that reads: no round of a loop inside the block writes again)
+    // (all writes stand before all reads in the block, so that no loop inside it writes again between two reads)
     Operation *place = block->findAncestorOpInBlock(*user);
     return place && place != from && place != to && place->isBeforeInBlock(from) && place->isBeforeInBlock(to);
   });
@@ -68,7 +67,7 @@ bool hasTop(const Field &f, Type type) { return type.isInteger() && f.mask >> (t
 
 std::optional<Field> findField(Value v, Operation *reader);
 
-/// Of an element of another array, which one statement has filled.
+/// The field that an element of another array holds, if one statement fills that array with fields.
 std::optional<Field> findThrough(memref::LoadOp load, Operation *reader) {
   memref::AllocaOp array = privateArray(load.getMemRef());
   if (array && isBytes(array))
@@ -111,7 +110,7 @@ std::optional<Field> findField(Value v, Operation *reader) {
   return field;
 }
 
-/// The row and the field that a subscript is the sum of; null where it is none, or has no row.
+/// Splits a subscript into the row (null: none) and the field that it is the sum of.
 std::pair<Value, std::optional<Field>> splitSubscript(memref::LoadOp load) {
   Value at = load.getIndices()[0];
   auto sum = at.getDefiningOp<arith::AddIOp>();
@@ -134,7 +133,7 @@ bool takeLook(memref::LoadOp load) {
   if (!field || field->mask == 0 || !isKept(field->bytes, load, load))
     return false;
   uint64_t element = load.getMemRefType().getElementTypeBitWidth() / kByte;
-  if (field->mask * element > kAllBits || (element == 1 && field->mask == kAllBits)) // (what is a byte already has nothing to mask)
+  if (field->mask * element > kAllBits || (element == 1 && field->mask == kAllBits)) // (a whole byte needs no mask)
     return false;
   OpBuilder b(load);
   if (!row)
@@ -144,32 +143,6 @@ bool takeLook(memref::LoadOp load) {
   load.replaceAllUsesWith(look);
   load.erase();
   return true;
-}
-
-/// Arrays that are written for nobody, and what was computed for them.
-void sweep(cu::KernelOp kernel) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    SmallVector<Operation *> dead;
-    kernel.getBody().walk([&](Operation *op) {
-      auto array = dyn_cast<memref::AllocaOp>(op);
-      if (array && !array->use_empty() && llvm::all_of(array->getUsers(), llvm::IsaPred<memref::StoreOp>)) {
-        llvm::append_range(dead, array->getUsers());
-        dead.push_back(op);
-      }
-    });
-    for (Operation *op : dead)
-      op->erase();
-    SmallVector<Operation *> unused;
-    kernel.getBody().walk([&](Operation *op) {
-      if (isOpTriviallyDead(op))
-        unused.push_back(op);
-    });
-    for (Operation *op : unused)
-      op->erase();
-    changed = !dead.empty() || !unused.empty();
-  }
 }
 
 struct CuMaskedBytesPass : impl::CuMaskedBytesBase<CuMaskedBytesPass> {
@@ -183,7 +156,7 @@ struct CuMaskedBytesPass : impl::CuMaskedBytesBase<CuMaskedBytesPass> {
     for (memref::LoadOp load : loads)
       changed |= takeLook(load);
     if (changed)
-      sweep(getOperation());
+      eraseDead(getOperation());
   }
 };
 

@@ -2,8 +2,8 @@
 // cu-outline: see Passes.td.
 #include "ir/cu/Marks.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Iterators.h"
 #include "passes/Passes.h"
+#include "passes/cu/DeadCode.h"
 #include "passes/cu/SameRuns.h"
 #include "llvm/ADT/Hashing.h"
 
@@ -166,7 +166,7 @@ private:
 
   void note(unsigned start, unsigned length) {
     if (countSaved(start, length, ofShape_[statements_[start].shape].size()) < kLeastSaved || !noted_.insert({start, length}).second)
-      return; // (what most are, without a look at the places)
+      return; // (rejects most runs before their places are compared, which is slow)
     int64_t saved = countSaved(start, length, findPlaces(start, length).size());
     if (saved >= kLeastSaved)
       runs_.insert({-saved, start, length});
@@ -189,14 +189,6 @@ private:
   std::set<std::pair<unsigned, unsigned>> noted_;          ///< starts and lengths
   std::set<std::tuple<int64_t, unsigned, unsigned>> runs_; ///< −lines saved, start, length
 };
-
-/// Takes away what only the statements needed that are gone.
-void eraseUnused(cu::KernelOp kernel) {
-  kernel.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
-    if (op->use_empty() && (isMovable(op) || isa<memref::AllocaOp, cu::SharedOp>(op)))
-      op->erase();
-  });
-}
 
 /// Whether ops compute the same of the same values, where numbers are the same wherever they stand.
 bool areSame(Operation *x, Operation *y) {
@@ -258,7 +250,7 @@ private:
 
 struct CuOutlinePass : impl::CuOutlineBase<CuOutlinePass> {
   void runOnOperation() override {
-    for (bool isDone = false; !isDone; eraseUnused(getOperation()))
+    for (bool isDone = false; !isDone; eraseDead(getOperation()))
       isDone = !PlaceFinder(getOperation()).outlineOne();
     SmallVector<cu::LambdaOp> lambdas;
     getOperation().walk([&](cu::LambdaOp lambda) { lambdas.push_back(lambda); });

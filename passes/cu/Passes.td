@@ -52,12 +52,44 @@ def CuForwardCopies : Pass<"cu-forward-copies", "::kernelc::cu::KernelOp"> {
 
     *Runs after the simplifications that follow `tile-to-cu`, because* values that a loop does not change stand
     outside of it then; *before `cu-unroll`*, which counts what is left. Arrays of one element are variables: they go by the
-    name of their value in the text. Postcondition: no copy that it could take away is left, and no choice that a number decides
-    which such an array held.
+    name of their value in the text. Postcondition: no copy that it could take away is left.
 
     Left alone: accumulators of warpgroup products, which ptxas wants read at once behind them (C7514); copies of an array of which
     one condition chooses all elements, of which ptxas would keep both sides in registers; copies in branches and in loops that
     count from elsewhere than 0 or by more than 1. Numeric effect: none.
+  }];
+}
+
+def CuFoldDecided : Pass<"cu-fold-decided", "::kernelc::cu::KernelOp"> {
+  let summary = "Fold what numbers decide that arrays held";
+  let description = [{
+    The first round of a loop, taken out of it, begins with numbers: a maximum of -infinity, a factor of 1, a condition that is false.
+    `cu-forward-copies` reads them in place of the arrays that held them. This pass folds what they decide:
+
+    - expressions of numbers alone; choices by a number; `and` and `or` of a number; products with 1.
+    - loads from an array to which one number is all that is ever stored: they are that number.
+    - a store of what was loaded from the same place, where nobody has written to the array since.
+    - `scf.if` of a number: the statements that run stand in its place.
+
+    What is left without a reader goes: arrays that are only stored to, values, loops that do nothing.
+
+    ```mlir
+    memref.store %false, %moves[%c0]
+    %m = memref.load %moves[%c0]
+    %differs = arith.cmpf une, %one, %one
+    %next = arith.ori %m, %differs
+    memref.store %next, %moves[%c0]
+    %any = memref.load %moves[%c0]
+    scf.if %any {
+      memref.store %v, %x[%i]
+    }
+    ```
+
+    becomes nothing: `%differs` is false, `%next` is `%m`, the array holds `false` alone, and so the branch never runs.
+
+    *Runs after `cu-forward-copies`, because* that puts the numbers where they are used, in place of loads. The canonicalizer is no
+    substitute: it also writes loops and index arithmetic anew, whose form later passes and the text rely on; and it knows nothing of
+    arrays, nor does SCCP. Postcondition: no expression, load or branch is left that these rules could fold. Numeric effect: none.
   }];
 }
 

@@ -87,7 +87,7 @@ Meeting::Form Meeting::linear(AffineExpr e, unsigned p) {
     inequalities_.push_back(high);
     if (e.getKind() == AffineExprKind::Mod)
       result = low;
-  } else if (e.isSymbolicOrConstant()) { // a number all the same, which may have its bounds
+  } else if (e.isSymbolicOrConstant()) { // not linear in the sizes, but one number in each launch, for which bounds may be known
     if (isa<AffineSymbolExpr>(bin.getLHS()) && isa<AffineSymbolExpr>(bin.getRHS()))
       inequalities_.push_back(result); // of sizes, which are not negative
     if (int64_t max = knownMax(e, facts_); max >= 0) {
@@ -101,7 +101,7 @@ Meeting::Form Meeting::linear(AffineExpr e, unsigned p) {
   return known_[{e, e.isSymbolicOrConstant() ? 0 : p}] = result;
 }
 
-/// A dim of n values by a number that is one for all of them, and not negative: 0 <= x y <= (n - 1) y.
+/// Bounds the product of a dim x, below n, and a number y that does not change with x and is not negative: 0 <= x y <= (n - 1) y.
 void Meeting::boundProduct(const Form &product, AffineExpr x, AffineExpr y, unsigned p) {
   auto dim = dyn_cast<AffineDimExpr>(x);
   int64_t extent = dim && y.isSymbolicOrConstant() && isNonNegative(y) ? extents_[p][dim.getPosition()] : -1;

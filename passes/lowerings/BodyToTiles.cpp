@@ -258,6 +258,12 @@ static SmallVector<int64_t> maskOf(const LaunchContext &c, ArrayRef<int64_t> sha
   return mask;
 }
 
+/// A tile of one zero.
+static Value makeZero(OpBuilder &b, Location loc, Type element, unsigned rank) {
+  auto type = RankedTensorType::get(SmallVector<int64_t>(rank, 1), element);
+  return arith::ConstantOp::create(b, loc, type, SplatElementsAttr::get(type, Attribute(b.getZeroAttr(element))));
+}
+
 Value BodyToTiles::load(te::ReadOp read) {
   if (Value here = c_.results.lookup(read.getTensor()))
     return here;
@@ -303,10 +309,7 @@ Value BodyToTiles::load(te::ReadOp read) {
   if (padding) {
     padding = along.size() > indexTiles.size() ? broadcast(padding, shape) : padding;
   } else if (isNeeded || leansOnCondition(read)) {
-    // The padding is never used; zeros are what copies can make.
-    Type element = read.getResult().getType();
-    auto type = RankedTensorType::get(SmallVector<int64_t>(rank, 1), element);
-    padding = arith::ConstantOp::create(b_, loc, type, SplatElementsAttr::get(type, Attribute(b_.getZeroAttr(element))));
+    padding = makeZero(b_, loc, read.getResult().getType(), rank); // (never used; zeros are what copies can make)
     bounds = te::BoundsMode::Pad;
   }
   // Where the padding's own test keeps a factor's reads inside the tensor, a mask is left to do for sums only.

@@ -92,6 +92,8 @@ std::string describeReduce(ThreadCode &c, tile::ReduceOp op) {
   for (int64_t d : op.getDims())
     over += (over.empty() ? "" : ", ") + c.indexName(d).str();
   Layout layout = getLayout(op.getInputs()[0]);
+  if (auto held = c.tiles.find(op.getInputs()[0]); held != c.tiles.end()) // (a loop may have combined registers already)
+    layout = held->second.layout;
   auto reduces = [&](const Digits &digits) {
     return llvm::any_of(digits, [&](const Digit &d) { return d.size > 1 && llvm::is_contained(op.getDims(), d.dim); });
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Masks by data that pick the tiles of a walk: asked once for each of a tile's pieces, within which they are the same.
+// Masks by data that decide which tiles a loop visits: evaluated once for each piece of a tile, on which they have one value.
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
@@ -20,7 +20,7 @@ Value LaunchEmitter::holdsInPieces(CascadeOp op, ArrayRef<PickingMask> masks, Ar
   ArrayRef<int64_t> tiles = c_.tiles;
   const SmallVector<Value> first(c_.offsets);
   Value any;
-  // At the first point of each piece, as a tile of one.
+  // Evaluated at the first point of each piece.
   std::function<bool(int64_t)> askAlong = [&](int64_t i) -> bool {
     if (i == c_.rank()) {
       c_.tiles = ones;
@@ -38,7 +38,7 @@ Value LaunchEmitter::holdsInPieces(CascadeOp op, ArrayRef<PickingMask> masks, Ar
     }
     for (int64_t at = 0; at == 0 || (piece[i] && at < tiles[i]); at += piece[i]) {
       bool mayBeBeyond = at || c_.mayBeBeyond[i] || (l_.paired && i == l_.clusterIndex);
-      if (piece[i] && mayBeBeyond) // (what lies beyond the extent says what the last point inside it does)
+      if (piece[i] && mayBeBeyond) // (a piece beyond the extent takes the value of the last point inside)
         c_.offsets[i] =
             arith::MinSIOp::create(b_, loc, at ? arith::AddIOp::create(b_, loc, first[i], constant(at, loc)).getResult() : first[i],
                                    arith::SubIOp::create(b_, loc, extentOf(i, loc), constant(1, loc)));

@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  /// Those that copy: of the launch, or of the fillers.
+  /// The threads that copy: the launch's, or those that fill slots.
   int64_t warps() { return op_.getChannel() ? op_.getChannel().getType().getFillers() / 32 : int64_t(c_.func.getWarps()); }
 
   /// Rows of the slot are runs of the tensor: neighbouring threads bring a row's vectors, then those of the row that lies behind it in the
@@ -119,7 +119,7 @@ private:
     });
   }
 
-  /// x + y of what may be nothing.
+  /// x + y, where a null value is 0.
   Value sum(Value x, Value y, StringRef name) {
     Value v = c_.add(x, y, c_.named(name, loc_));
     return v ? v : c_.index(0, loc_);
@@ -237,9 +237,9 @@ private:
   tile::RingType ring_;
   ArrayRef<int64_t> shape_;
   SlotAddress address_;
-  int64_t bytes_, dim_;        ///< of an element; the slot's contiguous dim
-  int64_t vector_ = 1;         ///< elements
-  Value start_;                ///< of the slot
+  int64_t bytes_, dim_;        ///< bytes of an element; the slot's contiguous dim
+  int64_t vector_ = 1;         ///< elements of a vector
+  Value start_;                ///< the slot's first element
   SmallVector<int64_t> steps_; ///< between a thread's copies, along each dim
   SmallVector<int64_t> whole_; ///< dims whose points are copied as far as there are any
 };

@@ -36,7 +36,7 @@ namespace {
 /// patches, registers in its order.
 struct Matrices {
   int64_t row, column;   ///< the dims of the 16 rows and of the words
-  int64_t patchElements; ///< of one thread in a patch: four words
+  int64_t patchElements; ///< how many elements of a patch one thread holds: four words
   tile::Digits patches;
   bool across = false; ///< rows of the slot are columns of the fragment: matrices are transposed
   /// Where an odd number of pieces lies along the words: all pieces in the registers' order. A patch is any two that follow each other

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Windows whose filters lie along memory as their results do: filters of each channel along one index. A block has neighbours along what
-// the windows move by, so that they share the filters, and a thread shares what its windows have in common.
+// Tiles for windows whose filters are contiguous along the index of their results (each channel has a filter of its own). A block has
+// neighbouring windows, which use the same filters, and a thread loads what its windows share once.
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-/// What reads say of the launch's indices.
+/// Questions about the launch's indices that its reads answer.
 class Windows {
 public:
   Windows(const LaunchPlan &l, ArrayRef<Operation *> ops, ArrayRef<int64_t> inner, int64_t channels)
@@ -19,7 +19,7 @@ public:
       ops[ordinal]->walk([&, op = ops[ordinal], &dims = dims](ReadOp read) { see(op, read, dims); });
   }
 
-  /// Whether windows move along `index`, which filters that are read with it lack.
+  /// Whether windows move along `index`, and the filters beside them do not depend on it.
   bool moveAlong(int64_t index) const { return windows_[unsigned(index)] && hasFilters_ && !filters_[unsigned(index)]; }
 
 private:

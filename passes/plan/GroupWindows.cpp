@@ -19,6 +19,7 @@ class GroupWindow {
 public:
   GroupWindow(ReduceOp reduce, const SizeFacts &facts, const PointwiseCosts &costs) : reduce_(reduce), facts_(facts), costs_(costs) {}
 
+  /// The largest extent of dim `d`.
   Count most(unsigned d) const { return countOf(reduce_.getExtents().getResult(d), facts_); }
   /// The points of dims `begin` to `end`.
   Count points(unsigned begin, unsigned end) const {
@@ -27,7 +28,7 @@ public:
       n *= most(d);
     return n;
   }
-  /// Whether a row of `x` has the few channels of each group beside the next one's, and another subscript is a window.
+  /// Whether rows of `x` hold the channels of one group after those of another, few in each, and another subscript is a window.
   bool isOfFewChannels(ReadOp x) const {
     LinearRead linear = lineariseSubscripts(reduce_, x, &facts_);
     unsigned last = linear.coefficients.size() - 1, parallel = reduce_.getNumParallel();
@@ -70,7 +71,7 @@ bool isWindowOfGroups(ReduceOp reduce, unsigned columns, const SizeFacts &facts,
   if (window.most(columns) > Count(costs.groupResults) || knownDivisor(reduce.getExtents().getResult(columns), facts) % vector ||
       terms > Count(costs.windowTerms) || threads < Count(costs.windowThreads * target.smCount))
     return false;
-  Count weights = 1; // which te-repack turns
+  Count weights = 1; // (te-repack copies them into another order)
   for (unsigned d : findSupport(f[0].getResult(), dims).set_bits())
     weights *= window.most(d);
   return window.points(0, dims) >= std::max(Count(costs.windowWork), weights * Count(costs.windowReuse)) && window.isOfFewChannels(x[0]);

@@ -7,9 +7,9 @@
 
 namespace kernelc::te {
 
-/// Whether `reduce` is a short sum of products of halves over windows of few channels, `x[n, h + r, w + s, g * C + c] * f[g, j, c, r, s]`,
-/// with few results of a group along its index `columns`, j: rows of so few channels are shorter than a tensor copy's, and a tile of a
-/// matrix unit is mostly of points that there are none of.
+/// Whether `reduce` is a grouped convolution of 16-bit floats, `x[n, h + r, w + s, g * C + c] * f[g, j, c, r, s]`, whose groups have few
+/// channels c and few results j (its index `columns`). Rows of so few channels are shorter than a tensor copy's, and most of a matrix
+/// unit's tile would be padding.
 bool isWindowOfGroups(ReduceOp reduce, unsigned columns, const SizeFacts &facts, const Target &target);
 
 } // namespace kernelc::te

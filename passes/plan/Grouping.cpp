@@ -159,7 +159,7 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     int64_t producer = ordinal_[read.getTensor()];
     if (owner_[producer] != candidate)
       continue;
-    bool isAdded = llvm::any_of(sets_, [&](ChainSet &set) { // whose other parts other blocks have
+    bool isAdded = llvm::any_of(sets_, [&](ChainSet &set) { // (other blocks add the rest of such a sum)
       return llvm::any_of(set.added, [&](SetReader &r) { return r.op == ops_[producer]; });
     });
     if (isAdded || !hasAtOnce(g, ops_[producer]))

@@ -67,14 +67,14 @@ bool MergeOrder::isOrdered(const LaunchPlan &l, size_t n, Operation *op) {
     for (size_t m = 0; m < l.ops.size() && ordered; ++m)
       ordered = isOrdered(l, n, m, read);
   });
-  for (size_t m = n + 1; m < l.ops.size() && ordered; ++m) // both write: apart
+  for (size_t m = n + 1; m < l.ops.size() && ordered; ++m) // where both write, they must not write the same memory
     for (Value x : op->getResults())
       for (Value y : ops_[l.ops[m]]->getResults())
         ordered &= places_.source.lookup(x) != places_.source.lookup(y) || writeApart(kernel_, facts_, op, ops_[l.ops[m]]);
   return ordered;
 }
 
-/// Whether `read` of statement n has what it should beside statement m.
+/// Whether `read` of statement n finds the right values where statement m stands in the same launch.
 bool MergeOrder::isOrdered(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
   Operation *reader = ops_[l.ops[n]], *writer = ops_[l.ops[m]];
   for (Value result : writer->getResults()) {
@@ -93,11 +93,11 @@ bool MergeOrder::isOrdered(const LaunchPlan &l, size_t n, size_t m, ReadOp read)
   return true;
 }
 
-/// Whether what statement m makes of a whole row, which a block holds, is read by statement n at the points that its threads have.
+/// Whether statement n reads the results of statement m, of a whole row in one block, at the points that the same threads have computed.
 bool MergeOrder::hasRowAtPoint(const LaunchPlan &l, size_t n, size_t m, ReadOp read) {
   Operation *reader = ops_[l.ops[n]];
   auto maker = dyn_cast<ComputeOp>(ops_[l.ops[m]]);
-  // (What lies in no memory of others is here only where te-simplify has left it to be computed once.)
+  // (A statement whose result is not in memory is here only where te-simplify did not inline it, so that it is computed once.)
   if (!maker || !isDefinition(maker) || l.indices.size() != l.grid.size() + 1 || l.dims[m].size() != l.indices.size() ||
       l.dims[n].size() != l.indices.size() || read.getBounds() != BoundsMode::InBounds ||
       (!isa<ComputeOp>(reader) && !isa<ReduceOp>(reader)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether launches that become one still read and write in the right order.
+// Whether launches may become one launch: reads and writes of memory must stay in the right order.
 #pragma once
 
 #include "passes/analysis/Memories.h"
@@ -18,17 +18,18 @@ public:
   /// Whether launch `a` can stand behind those between it and `b` (`down`), or `b` before them.
   bool canPass(llvm::ArrayRef<LaunchPlan> launches, size_t a, size_t b, bool down);
 
-  /// Whether statements of one launch may stand in one: what one makes for another a block has at once, and memory that one reads and
-  /// another writes is read first.
+  /// Whether the statements of `l` may stand in one launch: a block itself computes what its later statements need of earlier ones, and
+  /// reads memory before another statement overwrites it.
   bool isOrdered(const LaunchPlan &l);
 
-  /// Whether the later of two launches reads what the earlier one overwrites: as one they do so in time.
+  /// Whether the later of two launches reads what the earlier one overwrites, so that they must become one launch.
   bool mustMeet(const LaunchPlan &a, const LaunchPlan &b);
 
-  /// A reduction of values that are in memory, or what is computed of such; written by the first block alone.
+  /// Whether every block may compute `op` again for itself: a reduction of values in memory, or a function of such reductions. Only the
+  /// first block writes the result.
   bool canBeMadeAgain(mlir::Operation *op);
 
-  /// Nothing that the statements of `a` read is written by the launch: some block may have done so before another one reads.
+  /// Whether the launch `merged` writes nothing that the statements of `a` read: one block might write it before another block reads.
   bool readsOnlyEarlier(const LaunchPlan &a, const LaunchPlan &merged);
 
 private:

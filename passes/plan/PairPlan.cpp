@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions over pairs of what is read: distances, forces, ranks, overlaps. Memory has little to bring for them, and what is read of one
-// side serves many of the other.
+// Tiles for reductions over pairs of points: distances, forces, ranks, overlaps. They read little memory, and each point that is read on
+// one side is used with many on the other.
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/Hints.h"
@@ -10,13 +10,13 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Whether a statement reduces one index, and no more than that.
+/// Whether a statement reduces over exactly one index.
 static bool reducesOne(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return getExtents(op).getNumResults() == getNumParallel(op) + 1 && !(reduce && (reduce.getInit() || reduce.getOutMap()));
 }
 
-/// The launch index that all reductions of the launch walk, alone; -1 where there is none, or rows of it stay in registers.
+/// The launch index that is the only one all reductions of the launch walk; -1 where there is none, or its rows stay in registers.
 static int64_t findWalked(const LaunchPlan &l, ArrayRef<Operation *> ops) {
   int64_t walked = -1;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
@@ -32,7 +32,7 @@ static int64_t findWalked(const LaunchPlan &l, ArrayRef<Operation *> ops) {
   return isHeld || llvm::is_contained(l.grid, walked) ? -1 : walked;
 }
 
-/// What is read with the walked index.
+/// The reads that depend on the walked index.
 struct WalkedReads {
   llvm::BitVector indices; ///< of the launch, of all of it
   int64_t reads = 0;       ///< elements of one walked point
@@ -64,7 +64,7 @@ bool Scheduler::schedulePairs(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t co
   std::optional<WalkedReads> beside = walked >= 0 ? readBeside(l, walked, ops_) : std::nullopt;
   if (!beside)
     return false;
-  // Lanes lie along the longest index that nothing walked is read by.
+  // Lanes lie along the longest index on which no read depends that also depends on the walked one.
   auto length = [&](int64_t index) { return extentMax(l, index) < 0 ? std::numeric_limits<int64_t>::max() : extentMax(l, index); };
   int64_t lanes = -1;
   for (int64_t index : l.grid)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Masks that are the same throughout pieces of a tile: a walk asks them once for each piece, and passes over tiles of which none counts.
+// Masks that have one value on each piece of a tile. A loop over tiles evaluates such a mask once a piece, and skips tiles on which it
+// holds nowhere (block-sparse attention).
 #pragma once
 
 #include "ir/te/Te.h"
@@ -8,19 +9,19 @@
 
 namespace kernelc::te {
 
-/// A condition without which a point changes nothing (findPointMasks), the same throughout pieces of a tile.
+/// A condition that has one value on each piece of a tile. Where it does not hold, a point changes nothing (findPointMasks).
 struct PickingMask {
   mlir::Value condition;
-  llvm::SmallVector<int64_t> piece; ///< points of one by the statement's dim, 0 along those that it does not depend on
-  bool isWhole;                     ///< a tile is one piece: no point of one that is walked needs the mask
+  llvm::SmallVector<int64_t> piece; ///< points of a piece along each dim of the statement; 0: the condition does not depend on that dim
+  bool isWhole;                     ///< a tile is one piece: in tiles that are not skipped, no point needs the mask
 };
 
-/// Those of a cascade in a launch whose loop walks its index `walked` by tiles; none where blocks that share what they bring have to
-/// go round alike. `ops`: the kernel's statements. `dims`: the launch's index of each dim of the statement.
+/// The picking masks of a cascade in a launch that has a loop over tiles of its index `walked`. None in clusters: blocks that share
+/// loads must load the same tiles. `ops`: the kernel's statements. `dims`: the launch's index of each dim of the statement.
 llvm::SmallVector<PickingMask> findPickingMasks(CascadeOp op, const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops,
                                                 llvm::ArrayRef<int64_t> dims, int64_t walked, const ChainCosts &costs);
 
-/// Whether a walk over the launch's loops would have such masks with tiles of 128 points, before it has tiles.
+/// For a launch whose tiles are not chosen yet: whether it would have picking masks with tiles of 128 points.
 bool mayPickTiles(const LaunchPlan &launch, llvm::ArrayRef<mlir::Operation *> ops, const ChainCosts &costs);
 
 } // namespace kernelc::te

@@ -66,7 +66,7 @@ Scheduler::WarpgroupProduct Scheduler::settleProduct(const LaunchPlan &l, const 
   bool isGiven = llvm::any_of(ArrayRef<StringRef>{"tiles", "warps", "pingpong", "turned"},
                               [&](StringRef key) { return isInSchedule(kernel_, target_.name, l.name, key); });
   w.alone = isPlain && !w.inRegisters && w.sets == 1 && !w.stored.turned && !w.straddled && !isGiven && stagedReads(l, c, dims).empty();
-  // Words of results are turned one by one, which few rows, all of them a tile's columns, have too few of to matter.
+  // A turned tile stores its results one by one. Where rows are few, and all are a tile's columns, that costs little.
   w.mayTurn = w.alone && (w.tall || rows <= kMostColumns) && !isShort && rows >= 0 && columns >= 64;
   // Rows that are too few for the unit's have columns by 8, too.
   w.turned = turns || (w.alone && c.m != given.m);
@@ -199,8 +199,8 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   // Where data picks which blocks of an operand are read, tiles have little of that operand in common. The tiles of one row share the
   // other operand: run one after the other, they find it in L2.
   bool picksBlocks = c.where && llvm::any_of(splitConjuncts(c.where), [](Value part) { return !findLinearBound(part); });
-  // Launches that are over soon: two rows of tiles side by side, where there are many rows. Not where two blocks share columns anyway
-  // because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).
+  // In launches of few waves with more rows than columns, blocks walk two rows of tiles at a time, not eight. Not where blocks share
+  // columns in clusters anyway, because rows lie in two lines each (docs/lab/2026-11-26-planner-3.md).
   const WarpgroupCosts &costs = costs_.warpgroups;
   Count tiles = likelyTiles(l, c, dims);
   bool isLong = w.turned ? w.n >= w.m : c.m == given.m && w.m >= w.n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tiles and warps of launches of short sums of neighbours (pooling, depthwise filters), of which a thread has all terms.
+// Tiles and warps for launches of short sums over windows (pooling, depthwise filters), which one thread computes alone.
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-/// Whether neighbours along launch index `index` read memory at most a few elements apart, wherever a read depends on it.
+/// Whether all reads that depend on launch index `index` read elements a few apart, at most, for its neighbouring points.
 static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t mostStep, const SizeFacts &facts) {
   bool dense = true;
   for (auto [n, ordinal] : llvm::enumerate(l.ops)) {
@@ -34,8 +34,8 @@ static bool isDenseAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t
   return dense;
 }
 
-/// Whether neighbours along launch index `index` are whole vectors of `vector` elements wherever a read has it: nothing else moves what
-/// it reads by less than one.
+/// Whether all reads that depend on launch index `index` can read whole vectors of `vector` elements along it: what else they depend on
+/// moves them by whole vectors.
 static bool hasVectorsAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t index, int64_t vector, const SizeFacts &facts) {
   bool vectors = true;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
@@ -57,7 +57,7 @@ static bool hasVectorsAlong(const LaunchPlan &l, ArrayRef<Operation *> ops, int6
   return vectors;
 }
 
-/// Whether some read takes the same elements for neighbours along the grid, each with another term of its sum: windows that meet.
+/// Whether windows overlap: some read takes the same element for neighbours along the grid, as another term of each one's sum.
 static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) {
   bool meet = false;
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
@@ -75,8 +75,8 @@ static bool haveWindowsThatMeet(const LaunchPlan &l, ArrayRef<Operation *> ops) 
   return meet;
 }
 
-/// The index of results and the summed one along which windows of neighbours overlap, of neighbours along another index of the grid than
-/// `contiguous`: h and r of `x[h + r, w + s]`. A thread with neighbours along h reads what they share once (tile-layouts).
+/// The result index and the summed index along which windows overlap, h and r of `x[h + r, w + s]`, where the former is not `contiguous`. A
+/// thread with neighbours along h reads what their windows share once (tile-layouts).
 struct Overlap {
   int64_t results, terms;
 };
@@ -106,8 +106,8 @@ static std::optional<Overlap> findOverlap(const LaunchPlan &l, ArrayRef<Operatio
   return std::nullopt;
 }
 
-/// Of windows that lie beside each other as vectors do (channels last) a thread has a vector of results, and neighbours of it along `near`,
-/// whose windows overlap. A line of memory lies beside few neighbours and as many rows of them.
+/// Tiles for windows that are read as vectors (channels last): a thread has a vector of results, and its neighbours along `near`, whose
+/// windows overlap.
 void Scheduler::assignVectorWindows(LaunchPlan &l, int64_t contiguous, int64_t near, int64_t vector, Count results) {
   int64_t neighbours = costs_.pointwise.windowVectors, line = Column{0, kVectorBytes / vector, false}.perLine();
   while (neighbours > 1 && results / (l.warps * 32 * vector * neighbours) < costs_.pointwise.windowBlocks * target_.smCount)
@@ -125,13 +125,13 @@ void Scheduler::assignVectorWindows(LaunchPlan &l, int64_t contiguous, int64_t n
     if (index != contiguous && index != near)
       take(index, costs_.pointwise.windowRows, neighbours);
   take(near, l.tiles[near] * left, l.tiles[near]);
-  int64_t points = 1; // no thread without a vector
+  int64_t points = 1; // (each thread has at least a vector)
   for (int64_t index : l.grid)
     points *= l.tiles[index];
   l.warps = std::clamp<int64_t>(points / (32 * vector), 1, l.warps);
 }
 
-/// The index along which windows lie beside each other in memory; -1 where there is none.
+/// The index along which neighbouring windows are contiguous in memory; -1 where there is none.
 static int64_t findDense(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t mostStep, const SizeFacts &facts) {
   auto isDense = [&](int64_t index) { return isDenseAlong(l, ops, index, mostStep, facts); };
   auto last = llvm::find_if(llvm::reverse(l.grid), [&](int64_t index) { return knownMax(l.extents.getResult(index), facts) != 1; });
@@ -174,7 +174,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     Count points = 1;
     for (int64_t index : l.grid)
       points *= l.tiles[index];
-    if (points >= Count(32 * l.warps)) // (else terms are several threads')
+    if (points >= Count(32 * l.warps)) // (else several threads share a sum)
       l.tiles[taps->terms] = extentMax(l, taps->terms);
     return true;
   }
@@ -192,7 +192,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
       l.tiles[index] = tileOf(index, left, rows);
       left /= l.tiles[index];
     }
-  if (taps) { // all of a thread's rows at a time, of one place in each
+  if (taps) { // a round takes one element of each of a thread's rows
     l.tiles[taps->terms] = extentMax(l, taps->terms);
     return true;
   }

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-/// A statement's extents as far as they are bounded, and what sizes come to.
+/// A sum over a window, with questions about its reads and its size.
 class WindowSum {
 public:
   WindowSum(const Repacking &of, ReduceOp reduce) : of_(of), reduce_(reduce), along_(std::max(1u, reduce.getNumParallel()) - 1) {
@@ -20,7 +20,7 @@ public:
       --along_;
   }
 
-  /// Whether it has few terms, and reads no more than windows do.
+  /// Whether it is a plain sum of few terms, which reads no long rows.
   bool isShort() const {
     if (reduce_.isArg() || reduce_.getInit() || reduce_.getOutMap() || reduce_.getCondition() || reduce_.getYield().getCondition() ||
         reduce_.getNumParallel() == 0 ||
@@ -31,16 +31,16 @@ public:
       terms *= most(reduce_.getExtents().getResult(d));
     return terms <= Count(of_.target.costs->pointwise.windowTerms);
   }
-  /// Whether neighbours along the last result index are vectors of what `read` reads, of more points than `than` has.
+  /// Whether neighbours along the last result index are vectors in what `read` reads, and `read` tells more results apart than `than`.
   bool isBesideMore(ReadOp read, ReadOp than) const {
     llvm::BitVector own = results(read), other = results(than);
     LinearRead linear = lineariseSubscripts(reduce_, read, &of_.facts);
     unsigned last = linear.coefficients.size() - 1;
-    if (isOfGroups()) // whose every channel meets all of a group's weights
+    if (isOfGroups()) // (each channel is multiplied by all weights of its group)
       return !own[along_] && other[along_];
     return own[along_] && own != other && !other.test(own) && isAlone(linear, last) && hasVectorRows(read, of_.facts);
   }
-  /// The subscript of `read` that the last result index is, where others go on faster.
+  /// The subscript of `read` that is the last result index, if it is not the fastest in memory.
   std::optional<unsigned> slowSubscript(ReadOp read) const {
     LinearRead linear = lineariseSubscripts(reduce_, read, &of_.facts);
     SmallVector<unsigned> at = linear.subscriptsWith(along_);
@@ -62,7 +62,7 @@ private:
   bool isOfGroups() const { return isWindowOfGroups(reduce_, along_, of_.facts, of_.target); }
   bool hasOnePoint(unsigned d) const { return knownMax(reduce_.getExtents().getResult(d), of_.facts) == 1; }
   Count most(AffineExpr extent) const { return countOf(extent, of_.facts); }
-  /// The result indices of several points that tell what `read` reads apart.
+  /// The result indices, of those with several points, that `read` depends on.
   llvm::BitVector results(ReadOp read) const {
     llvm::BitVector dims = findSupport(read.getResult(), reduce_.getNumDims());
     for (unsigned d = 0; d < dims.size(); ++d)
@@ -70,7 +70,7 @@ private:
         dims.reset(d);
     return dims;
   }
-  /// Whether subscript r is the last result index, or that of a group of as many, but for indices of one point.
+  /// Whether subscript r is the last result index, alone or with a group's index times its extent; indices of one point do not count.
   bool isAlone(const LinearRead &linear, unsigned r) const {
     if (linear.others[r] || linear.coefficients[r][along_] != 1 || linear.rest[r] != getAffineConstantExpr(0, reduce_.getContext()))
       return false;

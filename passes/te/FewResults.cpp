@@ -16,39 +16,40 @@ using namespace mlir;
 namespace kernelc::te {
 namespace {
 
-/// How many results a row has along `dim`; 0: many, or nobody knows.
+/// The extent of `dim` where it is a small constant; else 0.
 int64_t resultsAlong(ReduceOp reduce, unsigned dim) {
   auto extent = dyn_cast<AffineConstantExpr>(reduce.getExtents().getResult(dim));
   return extent && extent.getValue() > 1 && extent.getValue() <= mostFewTerms() ? extent.getValue() : 0;
 }
 
-/// Whether a value is more than an element, an index or a comparison of indices.
+/// Whether `op` computes a float: it is more than an element that is read, an index or a comparison of indices.
 bool isWork(Operation &op) {
   return !isa<arith::ConstantOp, ReadOp, SizeOp, YieldOp>(op) && op.getNumResults() == 1 && isa<FloatType>(op.getResult(0).getType());
 }
 
-/// Whether all of `reduce` but `dim` are pairs: all that is read lacks one of the other indices, and something that lacks none of them is
-/// computed without `dim`.
+/// Whether `reduce` computes something of pairs that does not depend on `dim`: no read has all of the other indices, but a value that is
+/// computed of several reads, and without `dim`, has.
 bool sharesPairs(ReduceOp reduce, unsigned dim) {
   const unsigned dims = reduce.getNumDims();
-  auto lacksNone = [&](Value v) {
+  auto hasAllOthers = [&](Value v) {
     llvm::BitVector support = findSupport(v, dims);
     support.set(dim);
     return support.all();
   };
   for (ReadOp read : reduce.getBlock().getOps<ReadOp>())
-    if (lacksNone(read.getResult()))
+    if (hasAllOthers(read.getResult()))
       return false;
   return llvm::any_of(reduce.getBlock(), [&](Operation &op) {
-    return isWork(op) && lacksNone(op.getResult(0)) && !findSupport(op.getResult(0), dims).test(dim);
+    return isWork(op) && hasAllOthers(op.getResult(0)) && !findSupport(op.getResult(0), dims).test(dim);
   });
 }
 
-/// The index of the results of a row that share what they are made of.
+/// The index that tells apart a point's results, which share a value of pairs; nothing where there is none.
 std::optional<unsigned> findFewResults(ReduceOp reduce) {
   std::optional<IntegerSet> set = reduce.getCondition();
   if (reduce.isArg() || reduce.getInit() || reduce.getOutMap() || reduce.getYield().getValues().size() != 1 ||
-      reduce.getYield().getCondition() || findContraction(reduce) || !getStreamedDims(reduce).empty()) // (te-thin-products has shaped it)
+      reduce.getYield().getCondition() || findContraction(reduce) ||
+      !getStreamedDims(reduce).empty()) // (te-thin-products has done so already)
     return std::nullopt;
   for (unsigned dim = 0; dim < reduce.getNumParallel(); ++dim) {
     bool isAsked = set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(dim); });
@@ -58,7 +59,7 @@ std::optional<unsigned> findFewResults(ReduceOp reduce) {
   return std::nullopt;
 }
 
-/// The reduction at point `at` of its index `dim`.
+/// A copy of `reduce` at one point `at` of its index `dim`, which the copy lacks.
 ReduceOp writePart(OpBuilder &b, ReduceOp reduce, unsigned dim, int64_t at) {
   IRMapping mapping;
   auto part = cast<ReduceOp>(b.clone(*reduce, mapping));
@@ -77,6 +78,7 @@ ReduceOp writePart(OpBuilder &b, ReduceOp reduce, unsigned dim, int64_t at) {
   return part;
 }
 
+/// Replaces `reduce` by its copies at each point of `dim`, and a statement that chooses among them by that index.
 void writeOut(ReduceOp reduce, unsigned dim) {
   OpBuilder b(reduce);
   SmallVector<ReduceOp> parts;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions of pairs with a few results of each row, as te-simplify has them.
+// Reductions over pairs of points that have a few results for each point (the three coordinates of a force).
 #pragma once
 
 #include "ir/te/Te.h"
 
 namespace kernelc::te {
 
-/// Writes a reduction over pairs of what is read, whose results are a few of each row (the force on a point, in space), as one for each of
-/// them: what a pair is computed of is the same for all (their distance), and they share it in one walk. True where there was one.
+/// Replaces a reduction over pairs of points by one for each of its few results (the coordinates of the force on a point). All of them use
+/// the same value of a pair (the distance), which one loop then computes once for all. Returns whether there was such a reduction.
 ///
 ///   f[i, c] = sum[j](g(x[i], x[j]) * x[j, c])   =>   f0[i] = sum[j](g(x[i], x[j]) * x[j, 0]) ..; f[i, c] = f0[i] if c == 0 else ..
 bool writeFewResultsOut(KernelOp kernel);

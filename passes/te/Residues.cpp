@@ -14,7 +14,7 @@ namespace kernelc::te {
 
 namespace {
 
-/// `e` with what a divisor divides taken out of its quotients: (6 * x + y) floordiv 2 is 3 * x + y floordiv 2.
+/// Rewrites quotients in `e`: terms that the divisor divides are written outside, (6 * x + y) floordiv 2 as 3 * x + y floordiv 2.
 AffineExpr takeOutOfQuotients(AffineExpr e) {
   auto bin = dyn_cast<AffineBinaryOpExpr>(e);
   if (!bin)

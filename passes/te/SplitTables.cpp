@@ -24,7 +24,7 @@ namespace {
 
 bool isCast(Operation *op) { return isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp>(op); }
 
-/// The integer, of no sign, that a subscript is; null where it is none.
+/// The unsigned integer that a subscript is a cast of; null where it is none.
 Value integerOf(Value subscript) {
   Value v = subscript;
   for (Operation *op = v.getDefiningOp(); isCast(op); op = v.getDefiningOp()) {
@@ -38,7 +38,7 @@ Value integerOf(Value subscript) {
   return v == subscript || v.getType().isIndex() ? Value() : v;
 }
 
-/// A table whose elements are linear in one of its indices, and those who look it up.
+/// A table whose elements are linear in one of its indices, and the reads that look elements up.
 class TableSplitter : StatementWriter {
 public:
   TableSplitter(ComputeOp table, const TargetCosts &costs)
@@ -71,13 +71,13 @@ private:
   unsigned bits() const { return llvm::Log2_64(points_); }
   unsigned bitsOf(unsigned part) const { return std::min(width_, bits() - part * width_); }
 
-  /// Whether looking up all parts takes less than what lanes of a warp wait for each other in one table.
+  /// Whether one look in each part takes less time than one in the table, where lanes wait for each other's banks.
   bool pays() {
     unsigned words = llvm::divideCeil(table_.getResult().getType().getElementTypeBitWidth(), 32u);
     unsigned most = llvm::Log2_64(std::max<uint64_t>(2, uint64_t(costs_.banks) / words));
     parts_ = llvm::divideCeil(bits(), most);
     width_ = llvm::divideCeil(bits(), parts_);
-    // (what shared memory does not hold is looked up in caches, where one look of a large table takes less than two of small ones)
+    // (a table that does not fit into shared memory stays in caches, where one look in a large table costs less than two in small ones)
     uint64_t row = points_ * table_.getResult().getType().getElementTypeBitWidth() / 8, bytes = row;
     for (auto [d, e] : llvm::enumerate(table_.getExtents().getResults()))
       if (d != dim_) {
@@ -91,7 +91,7 @@ private:
     return parts_ > 1 && parts_ * costs_.look < costs_.meeting;
   }
 
-  /// Whether an element is chosen by an integer of a body, which nothing else of the read depends on.
+  /// Whether an integer that a body computes chooses the element, and no other subscript of the read depends on it.
   bool takesLook(OpOperand &use) {
     auto read = dyn_cast<ReadOp>(use.getOwner());
     if (!read || read.getBounds() != BoundsMode::InBounds || read.getTensor() != table_.getResult())
@@ -104,12 +104,12 @@ private:
       if (r != dim_ && e.isFunctionOfDim(at.getPosition()))
         return false;
     Value subscript = read.getOperands_()[at.getPosition()], chosen = integerOf(subscript);
-    // What is wider than a byte is not masked by words (cu-masked-bytes), and comes more slowly than its looks.
+    // Integers wider than a byte are not masked four at a time (cu-masked-bytes), and to take them apart costs more than the looks.
     bool isByte = chosen && chosen.getType().getIntOrFloatBitWidth() <= unsigned(costs_.mostIndexBits);
     return isByte && chosen.getDefiningOp() && chosen.getDefiningOp()->getBlock() == read->getBlock();
   }
 
-  /// parts[p, .., v, ..] = table[.., v << place of p, ..]: of few elements, a thread computes one.
+  /// parts[p, .., v, ..] = table[.., v << place of p, ..]: a statement of few elements.
   Value writeParts() {
     SmallVector<AffineExpr> extents{number(parts_)};
     llvm::append_range(extents, table_.getExtents().getResults());
@@ -166,8 +166,8 @@ private:
   ComputeOp table_;
   const TableCosts &costs_;
   const ThreadCosts &threads_;
-  unsigned dim_ = 0, parts_ = 1, width_ = 0; ///< the index that chooses, and how many bits of it a part takes
-  uint64_t points_ = 0;                      ///< of that index
+  unsigned dim_ = 0, parts_ = 1, width_ = 0; ///< the index that chooses the element; how many of its bits a part takes
+  uint64_t points_ = 0;                      ///< the extent of that index
 };
 
 struct TeSplitTablesPass : impl::TeSplitTablesBase<TeSplitTablesPass> {

@@ -6,8 +6,8 @@
 
 namespace kernelc::te {
 
-/// Compares in 64 bits where an index has been cast to fewer that hold all of its values: what looks for bounds by data, or for the result
-/// that data names, finds the index then.
+/// Where data is compared with an index that was cast to a narrower type which holds all of its values, compares in 64 bits instead. The
+/// index then has no narrowing cast, and searches for bounds by data, and for results that data names, find it.
 ///
 ///   x[k] == i32(i)   =>   i64(x[k]) == i
 void widenComparisons(KernelOp kernel, const SizeFacts &facts);

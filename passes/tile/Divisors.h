@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the indices of an access are multiples of, as te::knownDivisor asks it.
+// Divisors of the indices of an access, in the form that te::knownDivisor takes.
 #pragma once
 
 #include "passes/index/Affine.h"
@@ -7,7 +7,8 @@
 
 namespace kernelc {
 
-/// Of each dim of `map`: `vector` of index `along`, whose vectors begin there, and 0 of an index that has one point.
+/// For each dim of `map` a number that divides its index: `vector` for `along`, where vectors begin at multiples of it; 0 for an index that
+/// has one point (0 alone); else 1.
 inline llvm::SmallVector<int64_t> divisorsOf(tile::FuncOp func, mlir::AffineMap map, int64_t along, int64_t vector) {
   te::SizeFacts facts{func.getSizeDiv(), func.getSizeMax()};
   llvm::SmallVector<int64_t> dimDiv(map.getNumDims(), 1);

@@ -13,13 +13,13 @@ using namespace tile;
 
 namespace {
 
-/// What a broadcast repeats; others as they are.
+/// The operand of a broadcast; any other value itself.
 Value sourceOf(Value v) {
   auto spread = v.getDefiningOp<BroadcastOp>();
   return spread ? spread.getInput() : v;
 }
 
-/// Whether all rows say that their reference is none.
+/// Whether a condition, "this row has no earlier maximum", always holds.
 bool isNewEverywhere(Value isNew) {
   auto compare = sourceOf(isNew).getDefiningOp<arith::CmpFOp>();
   return matchPattern(sourceOf(isNew), m_One()) ||
@@ -40,7 +40,7 @@ void makeExact(ReduceOp largest) {
   for (Operation *user : exponents.getUsers())
     if (kMostlyZero.isOn(user))
       shifted = cast<arith::SubFOp>(user);
-  math::FmaOp moved; // the reference by what the exponents come to
+  math::FmaOp moved; // the new maximum, computed from the largest exponent
   for (Operation *user : largest.getResult(0).getUsers())
     if (auto fma = dyn_cast<math::FmaOp>(user))
       moved = fma;
@@ -56,7 +56,7 @@ void makeExact(ReduceOp largest) {
       arith::ConstantOp::create(b, loc, cast<TypedAttr>(SplatElementsAttr::get(cast<ShapedType>(largest.getResult(1).getType()), true))));
   moved.getResult().replaceAllUsesWith(most);
   largest.getResult(0).replaceAllUsesWith(most);
-  // What the shift leads to: c x' - c x, or (x' - x) c.
+  // The exponents relative to the maximum x: c x' - c x, or (x' - x) c.
   b.setInsertionPoint(shifted);
   auto all = cast<RankedTensorType>(exponents.getType());
   auto spread = [&](Value v) -> Value { return BroadcastOp::create(b, loc, all, v); };

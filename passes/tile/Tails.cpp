@@ -11,7 +11,7 @@ namespace kernelc {
 
 using namespace tile;
 
-/// Whether no two points of index `d` are combined with each other.
+/// Whether each point of index `d` has results of its own: no op combines points along it.
 static bool arePointsApart(FuncOp func, int64_t d) {
   auto combines = [&](Operation *op) {
     bool along = llvm::TypeSwitch<Operation *, bool>(op)
@@ -25,7 +25,7 @@ static bool arePointsApart(FuncOp func, int64_t d) {
   return !func.walk(combines).wasInterrupted();
 }
 
-/// Whether products alone read the slots.
+/// Whether only products read the slots.
 static bool isReadByProducts(Value ring) {
   return !ring.getDefiningOp<RingOp>().getOf() &&
          llvm::all_of(ring.getUsers(), [](Operation *user) { return isa<DotOp, RingCopyOp>(user); });
@@ -52,7 +52,7 @@ std::optional<Tail> findTail(FuncOp func, RingCopyOp copy, const Box &box) {
   };
   if (func.getUnit() != Unit::Wgmma || box.pieces.count > 1 || !isReadByProducts(copy.getRing()))
     return std::nullopt;
-  bool byRows = copy.getMulticast() && box.panels % int64_t(func.getCluster()) != 0; // the blocks of a cluster bring rows each
+  bool byRows = copy.getMulticast() && box.panels % int64_t(func.getCluster()) != 0; // each block of a cluster brings some rows
   size_t slowest = slowestDim(box);
   std::optional<int64_t> rows = slowest > 0 && !byRows ? findOnlyIndex(box.starts[slowest], shape) : std::nullopt;
   if (rows && ends(*rows) && box.sizes[slowest] == shape[*rows])

@@ -14,6 +14,13 @@ from . import _warm
 from ._numbers import named as _named, number as _number
 
 
+_DEVICE_OF_CALL = "it compiles for the device that a call's arrays are on, or that its device= names"
+#: Keywords of other compilers, and how it is said here.
+_FOREIGN_KEYWORDS = {"arch": _DEVICE_OF_CALL, "target": _DEVICE_OF_CALL, "device": _DEVICE_OF_CALL, "backend": _DEVICE_OF_CALL,
+                     "kernel": "kernels are attributes of what it returns, as in compile(text).linear",
+                     "name": "kernels have the names that the text gives them; 'file' names the text in messages"}
+
+
 class Session:
     """Compiled kernels and what they share: caches, threads, streams. Thread-safe.
 
@@ -52,6 +59,9 @@ class Session:
             raise TypeError(f"'precision' is a policy's text, as in 'contract=tf32', not {type(precision).__name__}")
         if isinstance(schedule, str) and schedule.endswith(".json") and "[" not in schedule:
             raise ValueError(f"'{schedule}' is the name of a file; 'schedule' takes its records, as in json.load(open('{schedule}'))")
+        for name, value in named_constants.items():
+            if isinstance(value, str) and name in _FOREIGN_KEYWORDS:
+                raise TypeError(f"compile() has no keyword '{name}': {_FOREIGN_KEYWORDS[name]}")
         data = text.encode()
         numbers = {name: _number(name, value) for name, value in constants.items()}
         kinds = {name: lib.NamedFloat if isinstance(value, float) else lib.NamedUnsigned if value >= 2**63 else lib.Named
@@ -150,6 +160,9 @@ class Program:
         raise AttributeError(f"the program has no kernel '{name}'; it has {', '.join(kernels)}")
 
     def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise TypeError("kernels have no launch grid in brackets: kernelc chooses it; "
+                            f"in brackets stands a kernel's name, as in program['{next(iter(self.kernels))}']")
         if name not in self.kernels:
             raise KeyError(f"the program has no kernel '{name}'; it has {', '.join(self.kernels)}")
         return self.kernels[name]

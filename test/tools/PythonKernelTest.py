@@ -348,6 +348,15 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "no kernel 'h'; it has one"):
             program.h
 
+    def test_what_other_compilers_take_is_refused_with_the_way_out(self):
+        text = "def one(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] }"
+        for keywords, says in (({"arch": "sm_90a"}, "no keyword 'arch': it compiles for the device"),
+                               ({"kernel": "one"}, "no keyword 'kernel': kernels are attributes")):
+            with self.assertRaisesRegex(TypeError, says):
+                kernelc.compile(text, **keywords)
+        with self.assertRaisesRegex(TypeError, "no launch grid in brackets.*program\\['one'\\]"):
+            kernelc.compile(text)[(1,)]
+
 
 class Commands(unittest.TestCase):
     def setUp(self):

@@ -1,4 +1,4 @@
-// RUN: kernelc-opt --cu-forward-copies --cse %s | FileCheck %s
+// RUN: kernelc-opt --cu-forward-copies --cu-fold-decided --cse %s | FileCheck %s
 
 // What an array holds everywhere decides a choice, and a condition that asks for it.
 cu.kernel @decided attributes {sizes = [], arg_sources = [{source = 0 : i64, shape = affine_map<() -> (64)>}, {source = 1 : i64, shape = affine_map<() -> (64)>}],
