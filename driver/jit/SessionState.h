@@ -51,7 +51,8 @@ struct SessionState {
   /// Through the disk cache; in a process of its own, if there is a worker. `stop`: as in CompileProcess.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
                                        const std::atomic<bool> *stop);
-  /// The units of a variant with the code that the disk cache has; `cold`: those that it lacks.
+  /// The units of a variant with the code that the disk cache has; `cold`: those that it lacks. Units that the variant
+  /// names come without their texts where nobody will read those.
   absl::StatusOr<VariantCode> findCode(const Variant &variant, std::vector<size_t> *cold);
   /// The units of a variant, side by side, each through the disk cache.
   absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile = true);
