@@ -459,11 +459,11 @@ Kernel readKernel(const Node &n) {
 
 } // namespace
 
-absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels) {
+absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels, int indent) {
   for (const Kernel &k : kernels)
     if (absl::Status s = checkKernel(k); !s.ok())
       return s;
-  return printJson(JsonObject{{"kernelc_artifact", kArtifactVersion}, {"kernels", listToJson(kernels)}}, /*indent=*/1);
+  return printJson(JsonObject{{"kernelc_artifact", kArtifactVersion}, {"kernels", listToJson(kernels)}}, indent);
 }
 
 absl::StatusOr<std::vector<Kernel>> artifactFromJson(absl::string_view text) {

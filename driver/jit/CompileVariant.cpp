@@ -16,6 +16,12 @@ absl::Status refusedByPolicy(absl::string_view what, const DiskCache &cache) {
                   RuntimeErrorKind::NotLoaded);
 }
 
+/// Whether users will hear of a unit's code, and of the place in its text.
+static bool hasRemarks(const Cubin &cubin) {
+  return std::any_of(cubin.diagnostics.begin(), cubin.diagnostics.end(),
+                     [](const CompileDiagnostic &d) { return d.severity == CompileDiagnostic::PerformanceError; });
+}
+
 /// Gives units that were found by their names their texts; what a compiler said names places in them.
 static void addTexts(const Variant &variant, VariantCode &code) {
   std::vector<CompileUnit> units = compileUnitsOf(variant);
@@ -41,7 +47,7 @@ absl::StatusOr<VariantCode> SessionState::findCode(const Variant &variant, std::
   for (size_t u = 0; u < code.units.size(); ++u) {
     std::optional<Cubin> found = isNamed ? getCache().findNamedCubin(**loaded, variant.units[u].code, variant.target)
                                          : getCache().findCubin(**loaded, code.units[u].text, variant.target);
-    needsTexts |= isNamed && (!found || !found->diagnostics.empty());
+    needsTexts |= isNamed && (!found || hasRemarks(*found));
     if (found)
       code.cubins[u] = *std::move(found);
     else

@@ -50,7 +50,7 @@ absl::StatusOr<std::string> keptOf(Kernel kernel) {
     units.push_back(toJson(unit));
   const std::string text = std::exchange(variant.cudaText, "");
   absl::StatusOr<std::string> head = printJson(JsonObject{{"text", int64_t(text.size())}, {"units", std::move(units)}});
-  absl::StatusOr<std::string> rest = artifactToJson({kernel});
+  absl::StatusOr<std::string> rest = artifactToJson({kernel}, /*indent=*/0);
   if (!head.ok() || !rest.ok())
     return head.ok() ? rest : head;
   return absl::StrCat(*head, "\n", text, *rest);
