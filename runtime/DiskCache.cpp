@@ -124,9 +124,15 @@ absl::StatusOr<PrivateDir> DiskCache::shard(Kind kind, const std::string &hash, 
   return dir.ok() ? dir->sub(hash.substr(0, 2), create) : dir.status();
 }
 
-std::optional<std::string> DiskCache::get(Kind kind, const CacheKey &key) {
+std::optional<std::string> DiskCache::lookUp(Kind kind, const CacheKey &key) {
   std::optional<std::string> payload = find(kind, key);
-  ++(payload ? counters_.hits : counters_.misses);
+  counters_.hits += payload.has_value();
+  return payload;
+}
+
+std::optional<std::string> DiskCache::get(Kind kind, const CacheKey &key) {
+  std::optional<std::string> payload = lookUp(kind, key);
+  counters_.misses += !payload;
   return payload;
 }
 

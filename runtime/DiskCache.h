@@ -58,6 +58,9 @@ public:
 
   /// The payload stored under `key`, or nothing.
   std::optional<std::string> get(Kind kind, const CacheKey &key);
+  /// The same where a miss is not counted: who goes on to make what is missing counts it.
+  std::optional<std::string> lookUp(Kind kind, const CacheKey &key);
+  void countMiss() { ++counters_.misses; }
   /// Stores; best effort.
   void put(Kind kind, const CacheKey &key, absl::string_view payload);
   /// Forgets an entry, e.g. a cubin that the driver refused.

@@ -59,6 +59,8 @@ struct SessionState {
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);
+  /// The same of a text that the disk cache knows, else null.
+  std::shared_ptr<Program> findProgram(const std::string &text, const ProgramOptions &programOptions);
   SharedStream &streamFor(Device &device, cuda::StreamHandle handle);
   void remark(const std::string &text) const {
     if (options.remark)
