@@ -4,7 +4,8 @@
 // libcuda without a GPU: all but the driver's own loading of the cubin). Each sample is a
 // new process, once with NVRTC and driver not opened yet, once more after that as a new
 // session. Needs libnvrtc, whose version is part of the cubin's key. Checks nothing.
-//   cache-hit [samples [times]]   `times`: so often a running process finds each kernel, for a profiler; the last one counts
+//   cache-hit [samples [times]]   `times`: so many hits of a running process, for a profiler; the last one counts. They go around
+//                                 kTexts texts, of which each has a kernel of another name
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
+constexpr int kTexts = 12;
+
 struct Sample {
   double open = 0, compile = 0, bind = 0; ///< milliseconds
   double hit() const { return compile + bind; }
@@ -38,11 +41,22 @@ double since(Clock::time_point &start) {
 struct Workload {
   const char *file, *kernel;
   std::vector<std::vector<int64_t>> shapes; ///< by parameter
+
+  std::string name(int number) const { return std::string(kernel) + std::to_string(number); }
+  std::string text(int number) const {
+    std::ifstream in(std::string(KERNELC_SOURCE_DIR "/examples/") + file);
+    std::stringstream all;
+    all << in.rdbuf();
+    std::string text = all.str(), head = std::string("def ") + kernel;
+    return text.replace(text.find(head + "("), head.size(), "def " + name(number));
+  }
 };
 
-absl::StatusOr<Sample> measure(const std::string &folder, const std::string &text, const Workload &w,
-                               const std::vector<LaunchValue> &values, int times) {
+absl::StatusOr<Sample> measure(const std::string &folder, const Workload &w, const std::vector<LaunchValue> &values, int times) {
   Sample s;
+  std::vector<std::string> texts;
+  for (int i = 0; i < std::min(times, kTexts); ++i)
+    texts.push_back(w.text(i));
   auto start = Clock::now();
   SessionOptions options;
   options.cachePath = folder;
@@ -53,7 +67,7 @@ absl::StatusOr<Sample> measure(const std::string &folder, const std::string &tex
     return r;
   s.open = since(start);
   for (int i = 0; i < times; ++i) {
-    auto kernel = session->compile(text, w.kernel);
+    auto kernel = session->compile(texts[i % kTexts], w.name(i % kTexts));
     if (!kernel.ok())
       return kernel.status();
     s.compile = since(start);
@@ -66,28 +80,34 @@ absl::StatusOr<Sample> measure(const std::string &folder, const std::string &tex
 }
 
 /// Fills the cache.
-absl::Status prepare(const std::string &folder, const std::string &text, const Workload &w, const std::vector<LaunchValue> &values) {
+absl::Status prepare(const std::string &folder, const Workload &w, const std::vector<LaunchValue> &values) {
   SessionOptions options;
   options.cachePath = folder;
   auto session = Session::create(options);
-  auto kernel = session->compile(text, w.kernel);
-  if (!kernel.ok() || !session->nvrtc().ok())
-    return kernel.ok() ? session->nvrtc().status() : kernel.status();
-  auto k = (*kernel)->variantFor("sm_90a", values);
-  if (!k.ok())
-    return k.status();
-  absl::StatusOr<VariantCode> real = session->compileVariant(k->variants[0], "k.cu");
-  if (!real.ok())
-    return real.status();
-  size_t bytes = 0;
-  for (size_t u = 0; u < real->units.size(); ++u) { // as long as the real ones, since they are read and checked
-    std::string fake = fakeCubinOf(*k);
-    fake.resize(std::max(fake.size() + 1, real->cubins[u].bytes.size()), '\0');
-    storeCubin(*session, real->units[u], k->variants[0].target, fake);
-    bytes += real->cubins[u].bytes.size();
+  std::vector<size_t> bytes; // of the first text's cubins: fakes are as long, since they are read and checked
+  for (int i = 0; i < kTexts; ++i) {
+    auto kernel = session->compile(w.text(i), w.name(i));
+    if (!kernel.ok() || !session->nvrtc().ok())
+      return kernel.ok() ? session->nvrtc().status() : kernel.status();
+    auto k = (*kernel)->variantFor("sm_90a", values);
+    if (!k.ok())
+      return k.status();
+    if (bytes.empty()) {
+      absl::StatusOr<VariantCode> real = session->compileVariant(k->variants[0], "k.cu");
+      if (!real.ok())
+        return real.status();
+      for (const Cubin &cubin : real->cubins)
+        bytes.push_back(cubin.bytes.size());
+      std::fprintf(stderr, "%s: %zu bytes of CUDA C, %zu cubins, the first of %zu bytes\n", w.kernel, k->variants[0].cudaText.size(),
+                   bytes.size(), bytes[0]);
+    }
+    const std::vector<CompileUnit> units = compileUnitsOf(k->variants[0]);
+    for (size_t u = 0; u < units.size(); ++u) {
+      std::string fake = fakeCubinOf(*k);
+      fake.resize(std::max(fake.size() + 1, bytes[u]), '\0');
+      storeCubin(*session, units[u], k->variants[0].target, fake);
+    }
   }
-  std::fprintf(stderr, "%s: %zu bytes of CUDA C, %zu cubins of %zu bytes\n", w.kernel, k->variants[0].cudaText.size(), real->cubins.size(),
-               bytes);
   return absl::OkStatus();
 }
 
@@ -130,16 +150,13 @@ int main(int argc, char **argv) {
   for (const Workload &w : {Workload{"softmax.kc", "softmax_rows", {{64, 1024}, {64, 1024}}},
                             Workload{"linear.kc", "linear", {{256, 256}, {256, 256}, {256}, {256, 256}}},
                             Workload{"attention.kc", "attention", {{1, 8, 128, 64}, {1, 2, 128, 64}, {1, 2, 128, 64}, {1, 8, 128, 64}}}}) {
-    std::ifstream in(std::string(KERNELC_SOURCE_DIR "/examples/") + w.file);
-    std::stringstream text;
-    text << in.rdbuf();
     // Every sample binds tensors of the types that the text says.
     std::vector<Sample> first, later;
     for (int i = -1; i < count; ++i) {
       auto [a, b] = inChild([&]() -> std::pair<Sample, Sample> {
         SessionOptions uncached;
         uncached.diskCache = false;
-        auto types = Session::create(uncached)->compile(text.str(), w.kernel);
+        auto types = Session::create(uncached)->compile(w.text(0), w.name(0));
         std::vector<HostTensor> tensors;
         std::vector<LaunchValue> values;
         for (size_t p = 0; types.ok() && p < w.shapes.size(); ++p) {
@@ -154,12 +171,12 @@ int main(int argc, char **argv) {
           return *r;
         };
         if (i < 0) {
-          if (absl::Status s = prepare(folder, text.str(), w, values); !s.ok())
+          if (absl::Status s = prepare(folder, w, values); !s.ok())
             std::fprintf(stderr, "%s\n", s.ToString().c_str());
           return {};
         }
-        Sample fresh = orDie(measure(folder, text.str(), w, values, 1));
-        return {fresh, orDie(measure(folder, text.str(), w, values, times))};
+        Sample fresh = orDie(measure(folder, w, values, 1));
+        return {fresh, orDie(measure(folder, w, values, times))};
       });
       if (i >= 0) {
         first.push_back(a);

@@ -5,7 +5,8 @@ sequences, at small sizes on a GPU, with NVRTC as it is and with the options of 
 differ, and their number; exit status 1 where one does. Both are code of one plan: which of a kernel's ranked plans is kept depends on what
 NVRTC makes of them, and another plan may add in another order. Needs PyTorch, a GPU, and `cc` or a built shim.
 
-    tier_bits.py [--seed 1] [--jobs 16] [--limit 100] [--nvrtc FILE] [--shim FILE] [--keep DIR]
+    tier_bits.py [--seed 1] [--jobs 16] [--limit 100] [--nvrtc FILE] [--shim FILE] [--options "--Ofast-compile=mid -DKC_LOOPS=4"]
+                 [--keep DIR]
 """
 import argparse
 import ctypes
@@ -39,14 +40,14 @@ def find_nvrtc():
     return found[-1] if found else sys.exit("no NVRTC was found; name it with --nvrtc")
 
 
-def wrapped(nvrtc, shim, folder):
+def wrapped(nvrtc, shim, options, folder):
     """A library that compiles with the option, beside the files that say so."""
     path = os.path.join(folder, os.path.basename(nvrtc))
     if shim:
         shutil.copy(shim, path)
     else:
         subprocess.run(["cc", "-O1", "-fPIC", "-shared", os.path.join(HERE, "nvrtc_tier.c"), "-o", path, "-ldl"], check=True)
-    for name, line in (("real", nvrtc), ("option", OPTIONS)):
+    for name, line in (("real", nvrtc), ("option", options)):
         with open(os.path.join(folder, name), "w") as f:
             f.write(line + "\n")
     return path
@@ -68,6 +69,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--limit", type=float, default=1e9, help="seconds of each tier after which no further kernel is begun")
     parser.add_argument("--nvrtc", metavar="FILE")
+    parser.add_argument("--options", default=OPTIONS, help="of fast code [%(default)s]")
     parser.add_argument("--shim", metavar="FILE", help="nvrtc_tier.c, built elsewhere")
     parser.add_argument("--keep", metavar="DIR", help="where both lists of hashes stay")
     a = parser.parse_args()
@@ -76,7 +78,7 @@ def main():
         keep = a.keep or folder
         os.makedirs(keep, exist_ok=True)
         full = bits(nvrtc, os.path.join(keep, "full.json"), a)
-        fast = bits(wrapped(nvrtc, a.shim, folder), os.path.join(keep, "fast.json"), a)
+        fast = bits(wrapped(nvrtc, a.shim, a.options, folder), os.path.join(keep, "fast.json"), a)
     is_hash = lambda v: len(v) == 16 and all(c in "0123456789abcdef" for c in v)
     compared = [k for k in full if is_hash(full[k]) and is_hash(fast.get(k, ""))]
     differ = [k for k in compared if full[k] != fast[k]]

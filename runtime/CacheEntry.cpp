@@ -57,13 +57,13 @@ bool takeParts(absl::string_view *in, std::vector<CacheKey::Part> *parts) {
       return false;
   return true;
 }
-std::string shorten(absl::string_view value) {
+} // namespace
+
+std::string CacheKey::shorten(absl::string_view value) {
   if (value.size() <= kMaxValue)
     return std::string(value);
   return absl::StrCat("sha256:", toHex(Sha256::of(value)), " (", value.size(), " bytes)");
 }
-
-} // namespace
 
 CacheKey &CacheKey::add(absl::string_view name, absl::string_view value) {
   parts_.emplace_back(std::string(name), shorten(value));

@@ -28,7 +28,9 @@ public:
 
   /// The request key: source text, options, target, and the build of kernelc.
   static CacheKey request(absl::string_view text, absl::string_view options, absl::string_view target, absl::string_view build);
-  /// The content key: CUDA text, target, NVRTC options, its version and build.
+  /// What a part keeps of its value: the value, or a digest of a long one.
+  static std::string shorten(absl::string_view value);
+  /// The content key: CUDA text (or what a part keeps of it), target, NVRTC options, its version and build.
   static CacheKey content(absl::string_view cudaText, absl::string_view target, absl::string_view options, absl::string_view nvrtcVersion,
                           absl::string_view nvrtcBuild);
 

@@ -124,9 +124,15 @@ absl::StatusOr<PrivateDir> DiskCache::shard(Kind kind, const std::string &hash, 
   return dir.ok() ? dir->sub(hash.substr(0, 2), create) : dir.status();
 }
 
-std::optional<std::string> DiskCache::get(Kind kind, const CacheKey &key) {
+std::optional<std::string> DiskCache::lookUp(Kind kind, const CacheKey &key) {
   std::optional<std::string> payload = find(kind, key);
-  ++(payload ? counters_.hits : counters_.misses);
+  counters_.hits += payload.has_value();
+  return payload;
+}
+
+std::optional<std::string> DiskCache::get(Kind kind, const CacheKey &key) {
+  std::optional<std::string> payload = lookUp(kind, key);
+  counters_.misses += !payload;
   return payload;
 }
 
@@ -276,15 +282,21 @@ static std::optional<Cubin> decodeCubin(absl::string_view payload, absl::string_
   return cubin;
 }
 
+static CacheKey namedKey(const Nvrtc &nvrtc, absl::string_view code, absl::string_view arch, const std::vector<std::string> &options) {
+  return CacheKey::content(code, arch, absl::StrJoin(options, "\n"), absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second),
+                           nvrtc.buildId());
+}
+
 CacheKey DiskCache::contentKey(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch, absl::Span<const std::string> extra) {
   std::vector<std::string> options = Nvrtc::options(arch);
   options.insert(options.end(), extra.begin(), extra.end());
   bool marksCount = std::any_of(options.begin(), options.end(), [](const std::string &o) {
     return o == "-lineinfo" || o == "--generate-line-info" || o == "--device-debug" || o == "-G";
   });
-  return CacheKey::content(marksCount ? std::string(text) : codeOf(text), arch, absl::StrJoin(options, "\n"),
-                           absl::StrCat(nvrtc.version().first, ".", nvrtc.version().second), nvrtc.buildId());
+  return namedKey(nvrtc, marksCount ? std::string(text) : codeOf(text), arch, options);
 }
+
+std::string DiskCache::nameOfCode(absl::string_view text) { return CacheKey::shorten(codeOf(text)); }
 
 absl::StatusOr<Cubin> DiskCache::compile(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch,
                                          absl::Span<const std::string> extra, const CompileProcess *process,
@@ -322,6 +334,14 @@ std::optional<Cubin> DiskCache::findCubin(const Nvrtc &nvrtc, absl::string_view 
     return std::nullopt;
   ++counters_.hits;
   return decodeCubin(*payload, text);
+}
+
+std::optional<Cubin> DiskCache::findNamedCubin(const Nvrtc &nvrtc, absl::string_view name, absl::string_view arch) {
+  std::optional<std::string> payload = find(Kind::Content, namedKey(nvrtc, name, arch, Nvrtc::options(arch)));
+  if (!payload)
+    return std::nullopt;
+  ++counters_.hits;
+  return decodeCubin(*payload, "");
 }
 
 std::vector<DiskCache::Located> DiskCache::scan() const {

@@ -58,6 +58,9 @@ public:
 
   /// The payload stored under `key`, or nothing.
   std::optional<std::string> get(Kind kind, const CacheKey &key);
+  /// The same where a miss is not counted: who goes on to make what is missing counts it.
+  std::optional<std::string> lookUp(Kind kind, const CacheKey &key);
+  void countMiss() { ++counters_.misses; }
   /// Stores; best effort.
   void put(Kind kind, const CacheKey &key, absl::string_view payload);
   /// Forgets an entry, e.g. a cubin that the driver refused.
@@ -75,6 +78,10 @@ public:
   /// What compile() would find without compiling; counts a hit, and leaves the count of misses to compile().
   std::optional<Cubin> findCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view arch,
                                  absl::Span<const std::string> extra = {});
+  /// The same of a text of which only the name is known.
+  std::optional<Cubin> findNamedCubin(const Nvrtc &nvrtc, absl::string_view name, absl::string_view arch);
+  /// The name of a text's code in keys: of two texts of one name one code is kept.
+  static std::string nameOfCode(absl::string_view text);
   /// Stores what was compiled elsewhere, where compile() and findCubin() find it.
   void putCubin(const Nvrtc &nvrtc, absl::string_view text, absl::string_view programName, absl::string_view arch, const Cubin &cubin);
   /// The key of that: comments and `#line` marks count only where they reach the cubin (-lineinfo).

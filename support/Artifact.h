@@ -121,6 +121,12 @@ struct Workspace {
   SizeExpr byteOffset, bytes;
 };
 
+/// A compile unit of a variant's text by the name that its code has in caches: read instead of the text where the code is there.
+struct UnitKey {
+  std::vector<std::string> entries;
+  std::string code; ///< a digest of what of its text decides about its code
+};
+
 /// One specialisation of a kernel: one CUDA text, a cubin for each compile unit.
 struct Variant {
   std::string name;
@@ -133,6 +139,7 @@ struct Variant {
   std::vector<Workspace> workspaces; ///< what lies in it; they do not overlap
   std::vector<Launch> launches;
   std::vector<std::string> remarks; ///< fallbacks taken, with reasons
+  std::vector<UnitKey> units;       ///< of all launches, or none where nobody has looked
 };
 
 /// A compiled kernel.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -169,12 +170,15 @@ struct Errors {
   }
 };
 
-/// A value and its path. Reads give neutral values after an error.
+/// A value, and the way to it, which only messages write out. Reads give neutral values after an error. Outlived by the node that it
+/// is part of.
 class Node {
 public:
-  Node(const Json *json, std::string path, Errors *errors) : json_(json), path_(std::move(path)), errors_(errors) {}
+  Node(const Json *json, Errors *errors) : json_(json), errors_(errors) {}
+  Node(const Json *json, const Node &whole, const char *member) : json_(json), errors_(whole.errors_), whole_(&whole), member_(member) {}
+  Node(const Json *json, const Node &whole, size_t element) : json_(json), errors_(whole.errors_), whole_(&whole), element_(element) {}
 
-  bool fail(absl::string_view what) const { return errors_->add(path_, what); }
+  bool fail(absl::string_view what) const { return errors_->first.empty() && errors_->add(path(), what); }
   bool expected(absl::string_view what) const {
     return fail(absl::StrCat("expected ", what, ", got ", json_ ? json_->kindName() : "nothing"));
   }
@@ -222,18 +226,28 @@ public:
       expected(absl::StrCat("an array of at most ", limit, " items"));
       return items;
     }
+    items.reserve(a->size());
     for (size_t i = 0; i < a->size(); ++i)
-      items.push_back(read(Node(&(*a)[i], absl::StrCat(path_, "[", i, "]"), errors_)));
+      items.push_back(read(Node(&(*a)[i], *this, i)));
     return items;
   }
   const Json *json() const { return json_; }
-  const std::string &path() const { return path_; }
+  std::string path() const {
+    if (!whole_)
+      return "";
+    std::string before = whole_->path();
+    if (!member_)
+      return absl::StrCat(before, "[", element_, "]");
+    return before.empty() ? member_ : absl::StrCat(before, ".", member_);
+  }
   Errors *errors() const { return errors_; }
 
 private:
   const Json *json_;
-  std::string path_;
   Errors *errors_;
+  const Node *whole_ = nullptr;
+  const char *member_ = nullptr; ///< else an element
+  size_t element_ = 0;
 };
 
 /// An object of which every member must be asked for.
@@ -246,24 +260,23 @@ public:
   ~ObjectReader() {
     if (const JsonObject *o = node_.json() ? node_.json()->asObject() : nullptr; o && used_ < o->size())
       for (const auto &[name, value] : *o)
-        if (std::find(names_.begin(), names_.end(), name) == names_.end())
+        if (std::none_of(names_.begin(), names_.end(), [&name = name](const char *n) { return name == n; }))
           node_.fail(absl::StrCat("unknown member '", name, "'"));
   }
   Node operator[](const char *name) {
     const Json *v = node_.json() ? node_.json()->find(name) : nullptr;
-    std::string path = node_.path().empty() ? name : absl::StrCat(node_.path(), ".", name);
     if (v) {
       ++used_;
       names_.push_back(name);
     }
-    return Node(v, std::move(path), node_.errors());
+    return Node(v, node_, name);
   }
   bool has(const char *name) const { return node_.json() && node_.json()->find(name); }
 
 private:
   Node node_;
   size_t used_ = 0;
-  std::vector<std::string> names_;
+  absl::InlinedVector<const char *, 16> names_; ///< asked for
 };
 
 SizeTerm readTerm(const Node &n) {
@@ -309,8 +322,8 @@ SourceLoc readLoc(const Node &n) {
     n.expected("a location [file, line, column]");
     return {};
   }
-  auto position = [&](const Json &j) { return int(Node(&j, n.path(), n.errors()).integer(0, kInt32)); };
-  return {*(*a)[0].asString(), position((*a)[1]), position((*a)[2])};
+  auto position = [&](size_t i) { return int(Node(&(*a)[i], n, i).integer(0, kInt32)); };
+  return {*(*a)[0].asString(), position(1), position(2)};
 }
 
 Param readParam(const Node &n) {
@@ -446,11 +459,11 @@ Kernel readKernel(const Node &n) {
 
 } // namespace
 
-absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels) {
+absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels, int indent) {
   for (const Kernel &k : kernels)
     if (absl::Status s = checkKernel(k); !s.ok())
       return s;
-  return printJson(JsonObject{{"kernelc_artifact", kArtifactVersion}, {"kernels", listToJson(kernels)}}, /*indent=*/1);
+  return printJson(JsonObject{{"kernelc_artifact", kArtifactVersion}, {"kernels", listToJson(kernels)}}, indent);
 }
 
 absl::StatusOr<std::vector<Kernel>> artifactFromJson(absl::string_view text) {
@@ -460,7 +473,7 @@ absl::StatusOr<std::vector<Kernel>> artifactFromJson(absl::string_view text) {
   Errors errors;
   std::vector<Kernel> kernels;
   {
-    ObjectReader o(Node(&*json, "", &errors));
+    ObjectReader o(Node(&*json, &errors));
     if (const Json *version = json->find("kernelc_artifact"); version && version->asInt() && *version->asInt() != kArtifactVersion)
       return absl::InvalidArgumentError(absl::StrCat("the artifact has version ", *version->asInt(), "; this kernelc reads version ",
                                                      kArtifactVersion, "; compile it again"));

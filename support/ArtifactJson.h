@@ -17,8 +17,8 @@ namespace kernelc {
 inline constexpr int kArtifactVersion = 4;
 
 /// Deterministic. InvalidArgument when a kernel is malformed (see checkKernel) or
-/// holds text that is no UTF-8.
-absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels);
+/// holds text that is no UTF-8. `indent`: as of printJson(); 0 for what people do not read.
+absl::StatusOr<std::string> artifactToJson(absl::Span<const Kernel> kernels, int indent = 1);
 
 /// The kernels of artifactToJson(). InvalidArgument with the place in the text or
 /// the path of the member ("kernels[0].variants[1].guard: ...") for malformed JSON,

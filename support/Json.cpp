@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/Json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -53,6 +54,34 @@ void appendUtf8(std::string *out, uint32_t c) {
     out->push_back(char(0x80 | (c & 63)));
   }
 }
+
+/// Characters that stand in strings as they are.
+struct PlainChars {
+  bool is[256] = {};
+  constexpr PlainChars() {
+    for (int c = 0x20; c < 0x80; ++c)
+      is[c] = c != '"' && c != '\\';
+  }
+};
+constexpr PlainChars kPlain;
+
+/// The names of an object's members: a few are compared, more are hashed.
+class MemberNames {
+public:
+  /// False: `members`, which were inserted before, have one of that name.
+  bool insert(const std::string &name, const JsonObject &members) {
+    if (members.size() < kFew)
+      return std::none_of(members.begin(), members.end(), [&](const auto &m) { return m.first == name; });
+    if (hashed_.empty())
+      for (const auto &[before, value] : members)
+        hashed_.insert(before);
+    return hashed_.insert(name).second;
+  }
+
+private:
+  static constexpr size_t kFew = 24;
+  absl::flat_hash_set<std::string> hashed_;
+};
 
 /// Recursive descent; the first error stops it.
 class Reader {
@@ -132,7 +161,7 @@ private:
   }
 
   /// The value of a member or element, one step down the path.
-  bool step(const std::string &name, JsonSpan span, Json *out, int depth) {
+  bool step(absl::string_view name, JsonSpan span, Json *out, int depth) {
     bool follows = sought_ && onPath_ == size_t(depth) && onPath_ < sought_->size() && (*sought_)[onPath_] == name;
     onPath_ += follows;
     span.value = pos_;
@@ -169,12 +198,11 @@ private:
 
   bool object(Json *out, int depth) {
     JsonObject members;
-    absl::flat_hash_set<std::string> names;
+    MemberNames names;
     if (!expect('{'))
       return false;
     while (peek() != '}') {
       std::string name;
-      Json v;
       if (!members.empty() && !expect(','))
         return false;
       if (peek() == '}')
@@ -186,11 +214,11 @@ private:
       if (!string(&name))
         return false;
       span.nameEnd = pos_;
-      if (!names.insert(name).second)
+      if (!names.insert(name, members))
         return fail(absl::StrCat("member \"", name, "\" stands twice"));
-      if (!expect(':') || !step(name, span, &v, depth))
+      members.emplace_back(std::move(name), Json());
+      if (!expect(':') || !step(members.back().first, span, &members.back().second, depth))
         return false;
-      members.emplace_back(std::move(name), std::move(v));
       skipSpace();
     }
     ++pos_;
@@ -203,14 +231,14 @@ private:
     if (!expect('['))
       return false;
     while (peek() != ']') {
-      Json v;
       if (!items.empty() && !expect(','))
         return false;
       if (peek() == ']')
         return fail("expected a value; JSON has no ',' after the last one");
-      if (!step(std::to_string(items.size()), {}, &v, depth))
+      const std::string number = sought_ ? std::to_string(items.size()) : "";
+      items.emplace_back();
+      if (!step(number, {}, &items.back(), depth))
         return false;
-      items.push_back(std::move(v));
       skipSpace();
     }
     ++pos_;
@@ -261,10 +289,9 @@ private:
 
   bool string(std::string *out) {
     ++pos_; // the quote
-    auto isPlain = [](char c) { return uint8_t(c) >= 0x20 && uint8_t(c) < 0x80 && c != '"' && c != '\\'; };
     while (true) {
       size_t begin = pos_;
-      while (pos_ < text_.size() && isPlain(text_[pos_]))
+      while (pos_ < text_.size() && kPlain.is[uint8_t(text_[pos_])])
         ++pos_;
       out->append(text_.data() + begin, pos_ - begin);
       if (pos_ >= text_.size())

@@ -83,7 +83,8 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
     options.schedule = o->schedule;
     options.scheduleName = o->schedule_name ? o->schedule_name : "<schedule>";
   }
-  auto kernels = session->session->compileAll(std::string(text, length), std::move(options));
+  auto kernels = o->known_only ? session->session->findAll(std::string(text, length), std::move(options))
+                               : session->session->compileAll(std::string(text, length), std::move(options));
   if (!kernels.ok())
     return finish(kernels.status());
   *program = new kc_program{*std::move(kernels)};

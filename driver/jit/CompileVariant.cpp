@@ -16,18 +16,45 @@ absl::Status refusedByPolicy(absl::string_view what, const DiskCache &cache) {
                   RuntimeErrorKind::NotLoaded);
 }
 
+/// Whether users will hear of a unit's code, and of the place in its text.
+static bool hasRemarks(const Cubin &cubin) {
+  return std::any_of(cubin.diagnostics.begin(), cubin.diagnostics.end(),
+                     [](const CompileDiagnostic &d) { return d.severity == CompileDiagnostic::PerformanceError; });
+}
+
+/// Gives units that were found by their names their texts; what a compiler said names places in them.
+static void addTexts(const Variant &variant, VariantCode &code) {
+  std::vector<CompileUnit> units = compileUnitsOf(variant);
+  for (size_t u = 0; u < code.units.size(); ++u) {
+    code.units[u].text = std::move(units[u].text);
+    if (Cubin &cubin = code.cubins[u]; !cubin.diagnostics.empty())
+      cubin.diagnostics = parseCompileLog(cubin.log, code.units[u].text).diagnostics;
+  }
+}
+
 absl::StatusOr<VariantCode> SessionState::findCode(const Variant &variant, std::vector<size_t> *cold) {
   absl::StatusOr<Nvrtc *> loaded = getNvrtc();
   if (!loaded.ok())
     return loaded.status();
   VariantCode code;
-  code.units = compileUnitsOf(variant);
+  const bool isNamed = !variant.units.empty();
+  if (!isNamed)
+    code.units = compileUnitsOf(variant);
+  for (const UnitKey &unit : variant.units)
+    code.units.push_back({unit.entries, ""});
   code.cubins.resize(code.units.size());
-  for (size_t u = 0; u < code.units.size(); ++u)
-    if (std::optional<Cubin> found = getCache().findCubin(**loaded, code.units[u].text, variant.target))
+  bool needsTexts = false;
+  for (size_t u = 0; u < code.units.size(); ++u) {
+    std::optional<Cubin> found = isNamed ? getCache().findNamedCubin(**loaded, variant.units[u].code, variant.target)
+                                         : getCache().findCubin(**loaded, code.units[u].text, variant.target);
+    needsTexts |= isNamed && (!found || hasRemarks(*found));
+    if (found)
       code.cubins[u] = *std::move(found);
     else
       cold->push_back(u);
+  }
+  if (needsTexts)
+    addTexts(variant, code);
   return code;
 }
 

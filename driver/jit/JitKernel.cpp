@@ -323,7 +323,9 @@ absl::StatusOr<Kernel> JitKernel::variantFor(const std::string &target, absl::Sp
       impl_->setFor(target).get(*args, asLoaded ? std::optional(CompilePolicy::Block) : std::nullopt);
   if (!variant.ok())
     return variant.status();
-  return (*variant)->kernel;
+  Kernel kernel = (*variant)->kernel;
+  kernel.variants[0].units.clear(); // names of the cache, no part of what was compiled
+  return kernel;
 }
 
 BoundCall::BoundCall(std::shared_ptr<JitKernel> kernel, const Place &place, CheckedArgs args)

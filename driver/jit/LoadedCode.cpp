@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> JitKernel::Impl::load(Device &devi
     absl::StatusOr<std::shared_ptr<LoadedKernel>> result = loadCode(device, variant, *code);
     if (result.ok() || attempt || findErrorKind(result.status()) != RuntimeErrorKind::InvalidImage)
       return result;
-    set.dropCode(*code); // whatever the cache holds, the driver does not take it
+    set.dropCode(variant); // whatever the cache holds, the driver does not take it
   }
 }
 

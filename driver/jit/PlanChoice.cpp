@@ -8,9 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/PlanKernel.h"
+#include "driver/jit/KeptKernel.h"
 #include "passes/plan/Beside.h"
 #include "passes/plan/RankedPlans.h"
-#include "support/ArtifactJson.h"
 
 namespace kernelc {
 namespace {
@@ -203,8 +203,8 @@ Slowness slownessOf(const VariantCode &code, const std::string &entry) {
 void keepBestPlan(const PlanCompiler &compiler, Program &program, const VariantOptions &options, Kernel &kernel) {
   CacheKey key = choiceKey(compiler, program, kernel, options);
   if (std::optional<std::string> kept = compiler.cache.get(DiskCache::Kind::Request, key))
-    if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*kept); kernels.ok() && kernels->size() == 1) {
-      kernel = std::move((*kernels)[0]);
+    if (std::optional<Kernel> found = readKept(*kept)) {
+      kernel = *std::move(found);
       return;
     }
   if (!compiler.mayCompile)
@@ -213,8 +213,8 @@ void keepBestPlan(const PlanCompiler &compiler, Program &program, const VariantO
   if (!best)
     return;
   kernel = *std::move(best);
-  if (absl::StatusOr<std::string> json = artifactToJson({kernel}); json.ok())
-    compiler.cache.put(DiskCache::Kind::Request, key, *json);
+  if (absl::StatusOr<std::string> bytes = keptOf(kernel); bytes.ok())
+    compiler.cache.put(DiskCache::Kind::Request, key, *bytes);
 }
 
 } // namespace kernelc

@@ -120,17 +120,29 @@ SharedStream &SessionState::streamFor(Device &device, cuda::StreamHandle handle)
   return *shared;
 }
 
+static CacheKey signatureKey(const std::string &text, const ProgramOptions &options) {
+  std::shared_ptr<Program> lazy = Program::createLazy(text, options, {});
+  CacheKey key = requestKey(*lazy, options.kernel.empty() ? "signatures" : "signature of " + options.kernel, "");
+  key.note("program", options.fileName);
+  return key;
+}
+
+std::shared_ptr<Program> SessionState::findProgram(const std::string &text, const ProgramOptions &programOptions) {
+  if (std::optional<std::string> json = getCache().lookUp(DiskCache::Kind::Request, signatureKey(text, programOptions)))
+    if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
+      return Program::createLazy(text, programOptions, *std::move(kernels));
+  return nullptr;
+}
+
 absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
   DiskCache &disk = getCache();
-  std::shared_ptr<Program> lazy = Program::createLazy(text, programOptions, {});
-  CacheKey key = requestKey(*lazy, lazy->options().kernel.empty() ? "signatures" : "signature of " + lazy->options().kernel, "");
-  key.note("program", programOptions.fileName);
-  if (std::optional<std::string> json = disk.get(DiskCache::Kind::Request, key))
-    if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
-      return Program::createLazy(std::move(text), std::move(programOptions), *std::move(kernels));
+  if (std::shared_ptr<Program> known = findProgram(text, programOptions))
+    return known;
+  disk.countMiss();
+  CacheKey key = signatureKey(text, programOptions);
   absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
   if (program.ok() && (*program)->warnings().empty()) // which are said each time
-    if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels()); json.ok())
+    if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels(), /*indent=*/0); json.ok())
       disk.put(DiskCache::Kind::Request, key, *json);
   return program;
 }
@@ -141,14 +153,25 @@ std::shared_ptr<Session> Session::create(SessionOptions options) {
 
 Session::~Session() = default;
 
+static std::vector<std::shared_ptr<JitKernel>> kernelsOf(const std::shared_ptr<SessionState> &state,
+                                                         const std::shared_ptr<Program> &program) {
+  std::vector<std::shared_ptr<JitKernel>> kernels;
+  for (const Kernel &k : program->kernels())
+    kernels.push_back(std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state, program, k)));
+  return kernels;
+}
+
 absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options) {
   absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
   if (!program.ok())
     return program.status();
-  std::vector<std::shared_ptr<JitKernel>> kernels;
-  for (const Kernel &k : (*program)->kernels())
-    kernels.push_back(std::make_shared<JitKernel>(std::make_unique<JitKernel::Impl>(state_, *program, k)));
-  return kernels;
+  return kernelsOf(state_, *program);
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::findAll(std::string text, ProgramOptions options) {
+  if (std::shared_ptr<Program> program = state_->findProgram(text, options))
+    return kernelsOf(state_, program);
+  return absl::NotFoundError("the disk cache does not know this text");
 }
 
 absl::StatusOr<std::shared_ptr<JitKernel>> Session::compile(std::string text, absl::string_view name, ProgramOptions options) {

@@ -80,6 +80,8 @@ public:
 
   /// All kernels of a source text.
   absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> compileAll(std::string text, ProgramOptions options = {});
+  /// The same of a text that the disk cache knows; NotFound of any other, which is not read.
+  absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> findAll(std::string text, ProgramOptions options = {});
   /// The kernel `name` of a text; "" when it defines exactly one.
   absl::StatusOr<std::shared_ptr<JitKernel>> compile(std::string text, absl::string_view name = "", ProgramOptions options = {});
 

@@ -51,13 +51,16 @@ struct SessionState {
   /// Through the disk cache; in a process of its own, if there is a worker. `stop`: as in CompileProcess.
   absl::StatusOr<Cubin> compileToCubin(absl::string_view cudaText, absl::string_view programName, absl::string_view target,
                                        const std::atomic<bool> *stop);
-  /// The units of a variant with the code that the disk cache has; `cold`: those that it lacks.
+  /// The units of a variant with the code that the disk cache has; `cold`: those that it lacks. Units that the variant
+  /// names come without their texts where nobody will read those.
   absl::StatusOr<VariantCode> findCode(const Variant &variant, std::vector<size_t> *cold);
   /// The units of a variant, side by side, each through the disk cache.
   absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile = true);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
   absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);
+  /// The same of a text that the disk cache knows, else null.
+  std::shared_ptr<Program> findProgram(const std::string &text, const ProgramOptions &programOptions);
   SharedStream &streamFor(Device &device, cuda::StreamHandle handle);
   void remark(const std::string &text) const {
     if (options.remark)

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "driver/compile/CacheKeys.h"
 #include "driver/compile/ScheduleFile.h"
+#include "driver/jit/KeptKernel.h"
 #include "ir/te/Te.h"
-#include "support/ArtifactJson.h"
 #include "support/TensorLayout.h"
 
 namespace kernelc {
@@ -255,18 +255,18 @@ void VariantSet::keepBest(const VariantOptions &options, Kernel &kernel) {
 absl::StatusOr<Kernel> VariantSet::compileBy(const TunedSchedule *tuned, const VariantOptions &options) {
   CacheKey key = variantKey(*program_, signature_, options, tuned ? tuned->schedule : "");
   const bool mayCompile = forDevice_ != CompilePolicy::Strict;
-  absl::StatusOr<std::string> json = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
+  absl::StatusOr<std::string> bytes = session_.getCache().getOrCompute(DiskCache::Kind::Request, key, [&]() -> absl::StatusOr<std::string> {
     if (!mayCompile)
       return refusedByPolicy(absl::StrCat("kernel '", signature_.name, "'"), session_.getCache());
     absl::StatusOr<Kernel> fresh = compileFresh(tuned, options);
-    return fresh.ok() ? artifactToJson({*fresh}) : absl::StatusOr<std::string>(fresh.status());
+    return fresh.ok() ? keptOf(*std::move(fresh)) : absl::StatusOr<std::string>(fresh.status());
   });
-  if (!json.ok())
-    return json.status();
-  absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json);
-  if (!kernels.ok() || kernels->size() != 1) // written by a build that thought otherwise
+  if (!bytes.ok())
+    return bytes.status();
+  std::optional<Kernel> kernel = readKept(*bytes);
+  if (!kernel) // written by a build that thought otherwise
     return compileFresh(tuned, options);
-  return std::move((*kernels)[0]);
+  return *std::move(kernel);
 }
 
 absl::StatusOr<Kernel> VariantSet::compileFresh(const TunedSchedule *tuned, const VariantOptions &options) {
@@ -321,11 +321,11 @@ void VariantSet::remarkOn(const VariantCode &code) const {
         session_.remark(toString(d));
 }
 
-void VariantSet::dropCode(const VariantCode &code) {
+void VariantSet::dropCode(const CompiledVariant &variant) {
   absl::StatusOr<Nvrtc *> nvrtc = session_.getNvrtc();
   if (!nvrtc.ok())
     return;
-  for (const CompileUnit &unit : code.units)
+  for (const CompileUnit &unit : compileUnitsOf(variant.variant()))
     session_.getCache().drop(DiskCache::Kind::Content, DiskCache::contentKey(**nvrtc, unit.text, target_));
 }
 

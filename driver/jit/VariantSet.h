@@ -53,8 +53,8 @@ public:
   absl::StatusOr<VariantCode> code(const CompiledVariant &variant, bool mayCompile = true);
   /// Says what NVRTC found slow.
   void remarkOn(const VariantCode &code) const;
-  /// Forgets cubins, one of which the driver refused.
-  void dropCode(const VariantCode &code);
+  /// Forgets a variant's cubins, one of which the driver refused.
+  void dropCode(const CompiledVariant &variant);
 
 private:
   struct Choice {

@@ -74,9 +74,12 @@ class Session:
             schedule = json.dumps(schedule)
         options = lib.CompileOptions(C.sizeof(lib.CompileOptions), file.encode() if file else None, named, count,
                                      precision.encode() if precision else None, schedule.encode() if schedule else None, None,
-                                     floats, float_count, unsigned, unsigned_count)
+                                     floats, float_count, unsigned, unsigned_count, 1)
         handle = C.c_void_p()
-        patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
+        # What the disk cache knows is there before another thread would have begun.
+        if lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)):
+            options.known_only = 0
+            patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
         return Program(self, handle, {"text": text, "file": file, "precision": precision, "schedule": schedule, "constants": numbers})
 
     def load(self, path, **options):

@@ -90,7 +90,8 @@ class CompileOptions(C.Structure):
     _fields_ = [("size", C.c_size_t), ("file_name", C.c_char_p), ("constants", C.POINTER(Named)), ("num_constants", C.c_size_t),
                 ("precision", C.c_char_p), ("schedule", C.c_char_p), ("schedule_name", C.c_char_p),
                 ("float_constants", C.POINTER(NamedFloat)), ("num_float_constants", C.c_size_t),
-                ("unsigned_constants", C.POINTER(NamedUnsigned)), ("num_unsigned_constants", C.c_size_t)]
+                ("unsigned_constants", C.POINTER(NamedUnsigned)), ("num_unsigned_constants", C.c_size_t),
+                ("known_only", C.c_int32)]
 
 
 class Param(C.Structure):

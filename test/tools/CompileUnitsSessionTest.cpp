@@ -17,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "driver/jit/HostRun.h"
+#include "driver/jit/KeptKernel.h"
 #include "driver/jit/Session.h"
 #include "driver/verify/HostValues.h"
 #include "runtime/DiskCache.h"
@@ -247,7 +248,59 @@ extern "C" __global__ void __launch_bounds__(1024, 2) kc_spill(float *x, int n) 
     ASSERT_EQ(code->cubins[1].diagnostics.size(), 1u);
     EXPECT_EQ(code->cubins[1].diagnostics[0].function, "kc_spill");
     EXPECT_EQ(code->cubins[1].diagnostics[0].loc.line, line);
+    Variant named = variantAt(line);
+    nameUnits(named);
+    code = session->compileVariant(named, "two.cu");
+    ASSERT_TRUE(code.ok()) << code.status();
+    ASSERT_EQ(code->cubins[1].diagnostics.size(), 1u);
+    EXPECT_EQ(code->cubins[1].diagnostics[0].loc.line, line);
   }
+}
+
+TEST_F(CompileUnitsSession, CodeIsFoundByTheNamesOfUnits) {
+  auto session = Session::create(options());
+  absl::StatusOr<Compiled> first = compile(kSteps, {{64, 64}, {64, 64}, {64, 64}});
+  ASSERT_TRUE(first.ok()) << first.status();
+  Variant named = first->variant;
+  EXPECT_TRUE(named.units.empty());
+  nameUnits(named);
+  ASSERT_EQ(named.units.size(), first->code.units.size());
+  named.cudaText.clear(); // nobody reads it
+  absl::StatusOr<VariantCode> found = session->compileVariant(named, "steps.cu");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(session->cache().counters().stored.load(), 0);
+  EXPECT_EQ(session->cache().counters().hits.load(), int64_t(named.units.size()));
+  for (size_t u = 0; u < named.units.size(); ++u) {
+    EXPECT_EQ(found->units[u].entries, first->code.units[u].entries);
+    EXPECT_EQ(found->cubins[u].bytes, first->code.cubins[u].bytes);
+  }
+}
+
+TEST(KeptKernel, ComesBackAsItWas) {
+  Kernel kernel;
+  kernel.name = "k";
+  Variant &v = kernel.variants.emplace_back();
+  v.name = "general";
+  v.target = "sm_90a";
+  v.cudaText = "extern \"C\" __global__ void k0(float *x) {\n  x[0] = 1; // \\ {\"text\": 3}\n}\n";
+  v.launches.emplace_back();
+  v.launches[0].entry = "k0";
+  v.launches[0].grid = 1;
+  v.launches[0].block = 32;
+  absl::StatusOr<std::string> kept = keptOf(kernel);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  std::optional<Kernel> read = readKept(*kept);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->name, "k");
+  EXPECT_EQ(read->variants[0].cudaText, v.cudaText);
+  ASSERT_EQ(read->variants[0].units.size(), 1u);
+  EXPECT_EQ(read->variants[0].units[0].entries, std::vector<std::string>{"k0"});
+  EXPECT_EQ(read->variants[0].units[0].code, DiskCache::nameOfCode(v.cudaText));
+  for (size_t n = 0; n < kept->size(); ++n)
+    EXPECT_FALSE(readKept(absl::string_view(*kept).substr(0, n)) && n + 2 < kept->size()) << n;
+  EXPECT_FALSE(readKept("{\"text\": 99999999999, \"units\": []}\n{}"));
+  EXPECT_FALSE(readKept("{\"text\": -1, \"units\": []}\n{}"));
+  EXPECT_FALSE(readKept(absl::StrReplaceAll(*kept, {{"\"k0\"]]", "1]]"}})));
 }
 
 TEST_F(CompileUnitsSession, SharedEntriesComputeEachLayer) {

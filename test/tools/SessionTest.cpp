@@ -300,7 +300,12 @@ TEST(Session, ProgramsFromTheCacheAreNotRead) {
   ASSERT_TRUE(take.ok() && add.ok()) << take.status() << add.status();
   ASSERT_GE((*take)->recordParam(), 0);
   EXPECT_EQ((*add)->recordParam(), -1);
-  auto again = Session::create(withCache(folder))->compile(unguarded);
+  auto second = Session::create(withCache(folder));
+  EXPECT_TRUE(absl::IsNotFound(second->findAll(guarded + " ").status()));
+  EXPECT_EQ(second->cache().counters().misses.load(), 0);
+  EXPECT_TRUE(second->findAll(guarded).ok());
+  EXPECT_EQ(second->cache().counters().hits.load(), 1);
+  auto again = second->compile(unguarded);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->recordParam(), -1);
 
