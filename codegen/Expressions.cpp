@@ -411,11 +411,15 @@ Expr Emitter::negatedComparison(arith::CmpFOp c) {
   }
 }
 
-/// Whether `op` divides by a constant for which kc_divide_by is right. By a power of two a compiler multiplies.
-static bool isDividedByConstant(Operation *op) {
+/// Whether `op` divides by a number for which kc_divide_by is right: one of which cu-shared-divisors has asked, or a constant. By a power
+/// of two a compiler multiplies.
+static bool isDividedByKnown(Operation *op) {
   APFloat c(0.0f);
-  if (!isa<arith::DivFOp>(op) || !op->getResult(0).getType().isF32() || !matchPattern(op->getOperand(1), m_ConstantFloat(&c)))
+  auto division = dyn_cast<arith::DivFOp>(op);
+  if (!division || !division.getType().isF32())
     return false;
+  if (!matchPattern(division.getRhs(), m_ConstantFloat(&c)))
+    return bitEnumContainsAll(division.getFastmath(), arith::FastMathFlags::arcp);
   float size = std::fabs(c.convertToFloat());
   return size >= 1.0f && size <= 0x1p100f && c.getExactLog2Abs() == INT_MIN;
 }
@@ -427,7 +431,7 @@ Expr Emitter::makeExpr(Operation *op) {
     if (bitsOf(product.getLhs()) >= bitsOf(product))
       return {StringRef(text).starts_with("-") ? "-(" + text + ")" : "-" + text, kUnary};
   }
-  if (isDividedByConstant(op))
+  if (isDividedByKnown(op))
     return helper("kc_divide_by", op->getOperands());
   if (std::optional<Infix> infix = findInfix(op))
     return binary(op, *infix);

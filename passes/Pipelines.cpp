@@ -229,6 +229,8 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuJoinGuards());
   // Loops that are left for digits nobody tells apart.
   pm.addNestedPass<cu::KernelOp>(createCuFlatten());
+  // Loops are as they will be printed; those of quotients by one number are printed twice.
+  pm.addNestedPass<cu::KernelOp>(createCuSharedDivisors());
   // Every index value that the text will declare is there.
   CuNarrowOptions width;
   width.fits32 = fits32;

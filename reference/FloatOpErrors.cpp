@@ -9,29 +9,11 @@
 #include "reference/MathLibrary.h"
 #include "reference/NarrowFloats.h"
 #include "reference/SpecialErrors.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
 namespace kernelc::reference {
 namespace {
-
-/// Whether `v` is computed from elements of tensors, and not from constants, sizes and indices alone.
-bool readsData(Value v) {
-  SmallVector<Value> work{v};
-  llvm::DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    Operation *def = next.getDefiningOp();
-    if (isa_and_nonnull<te::ReadOp>(def) || (!def && !next.getType().isIndex()))
-      return true;
-    if (def)
-      llvm::append_range(work, def->getOperands());
-  }
-  return false;
-}
 
 /// Propagated errors of functions of one argument: |f(x') - f(x)| for |x' - x| <= e.
 class UnaryRules {
@@ -225,9 +207,8 @@ private:
       return m.product(in[0].v, e(0), in[1].v, e(1));
     if (isa<math::FmaOp>(op))
       return m.addMaybe(m.product(in[0].v, e(0), in[1].v, e(1)), e(2));
-    if (isa<arith::DivFOp>(op)) { // (kc_divide_by: what no data decides is a constant of the text)
-      bool mayBeConstant = type().isF32() && !readsData(op->getOperand(1));
-      return mayBeConstant ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
+    if (isa<arith::DivFOp>(op)) { // (kc_divide_by)
+      return type().isF32() ? m.addMaybe(ofQuotient(), m.select(m.isFinite(v), m.constant(0x1p-123), m.zero())) : ofQuotient();
     }
     Value p = all_ ? ofFunction() : Value();
     // A device may compute one of which only exponentials are taken by two instructions (te-uplift-math).

@@ -317,6 +317,44 @@ def CuNarrow : Pass<"cu-narrow", "::kernelc::cu::KernelOp"> {
   let options = [Option<"fits32", "fits32", "bool", "false", "32 bits hold all offsets of all tensors">];
 }
 
+def CuSharedDivisors : Pass<"cu-shared-divisors", "::kernelc::cu::KernelOp"> {
+  let summary = "Divide by a number that all rounds share as by a constant, where it is one for which that is right";
+  let description = [{
+    A division of f32 is some eight instructions and a branch, across which ptxas moves nothing: a thread that divides sixteen elements by
+    one number does so one after the other. By a constant from 1 to 2^100 a product with its reciprocal and one correction round alike
+    (`kc_divide_by`), five instructions without a branch. The pass asks once whether a number that all rounds of an unrolled loop divide by
+    is such a one, and makes two of the loop:
+
+    ```mlir
+    scf.for %i = %c0 to %c8 step %c1 {
+      %v = memref.load %a[%i]
+      %q = arith.divf %v, %s : f32
+      memref.store %q, %y[%i]
+    } {cu.unroll}
+    ```
+
+    becomes
+
+    ```mlir
+    scf.if %inside {    // 1 <= %s and %s <= 2^100
+      scf.for .. { .. arith.divf %v, %s fastmath<arcp> .. }
+    } else {
+      scf.for .. { .. arith.divf %v, %s .. }
+    }
+    ```
+
+    where the flag says in the text `kc_divide_by`. The divisor may be an element of a private array that the loop does not change. It is
+    the outermost loop in which it stays that is doubled, of at least four quotients.
+
+    *Runs after `cu-flatten`, because* loops are as they will be printed; *before `cu-narrow`*, which marks every index of the text.
+    Postcondition: none.
+
+    Not tried: loops that carry values; divisors below 1, whose quotients may overflow beside the right one. Numeric effect: a quotient
+    below 2^-100 may be off by 2^-123; all others have the same bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def CuOutline : Pass<"cu-outline", "::kernelc::cu::KernelOp"> {
   let summary = "Write once what stands in several places";
   let description = [{

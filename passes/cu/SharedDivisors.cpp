@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cu-shared-divisors: see Passes.td.
+#include "ir/cu/Marks.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace kernelc {
+#define GEN_PASS_DEF_CUSHAREDDIVISORS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// What a divisor lies between where a reciprocal and one correction round as a division does (kc_divide_by).
+constexpr double kLeastDivisor = 1.0, kLargestDivisor = 0x1p100;
+/// Quotients of one loop from which on a reciprocal and a second copy of the loop come to less than the divisions.
+constexpr int64_t kFewestQuotients = 4;
+
+bool isPrivateArray(Value memory) { return memory.getDefiningOp<memref::AllocaOp>() && cu::spaceOf(memory) == cu::Private; }
+
+/// Whether threads may go apart over `loop`: nothing in it waits, exchanges or copies.
+bool isOfOneThread(scf::ForOp loop) {
+  bool all = loop->getNumResults() == 0;
+  loop->walk([&](Operation *op) {
+    bool isPlain = isa<memref::LoadOp, memref::StoreOp, memref::AllocaOp, scf::YieldOp, scf::IfOp>(op) ||
+                   isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect());
+    auto inner = dyn_cast<scf::ForOp>(op);
+    all &= isPlain || (inner && cu::kUnroll.isAllOn(inner));
+  });
+  return all;
+}
+
+/// `v` as a value of what stands ahead of `loop`: itself, or what a load of an array that the loop does not change finds. Null where it
+/// may differ from round to round.
+Value findAhead(Value v, scf::ForOp loop, OpBuilder &b) {
+  if (loop.isDefinedOutsideOfLoop(v))
+    return v;
+  auto load = v.getDefiningOp<memref::LoadOp>();
+  bool isFixed = load && isPrivateArray(load.getMemRef()) && loop.isDefinedOutsideOfLoop(load.getMemRef()) &&
+                 llvm::all_of(load.getIndices(), [&](Value at) { return loop.isDefinedOutsideOfLoop(at); });
+  auto writes = [&](Operation *user) { return !isa<memref::LoadOp>(user) && loop->isAncestor(user); };
+  if (!isFixed || llvm::any_of(load.getMemRef().getUsers(), writes))
+    return {};
+  return b.clone(*load)->getResult(0);
+}
+
+/// Whether `loop` computes a quotient of f32 by what is the same in all its rounds, and `division` is one.
+bool dividesByFixed(arith::DivFOp division, scf::ForOp loop) {
+  Value by = division.getRhs();
+  if (!by.getType().isF32() || matchPattern(by, m_Constant()) || matchPattern(division.getLhs(), m_Constant()))
+    return false;
+  if (division.getFastmath() != arith::FastMathFlags::none)
+    return false;
+  OpBuilder b(loop);
+  Value ahead = findAhead(by, loop, b);
+  bool isNew = ahead && ahead != by;
+  if (isNew)
+    ahead.getDefiningOp()->erase();
+  return bool(ahead);
+}
+
+/// How often `op` is computed in one pass of `loop`, all of whose loops are unrolled.
+int64_t timesOf(Operation *op, scf::ForOp loop) {
+  int64_t times = 1;
+  for (auto at = op->getParentOfType<scf::ForOp>(); at; at = at->getParentOfType<scf::ForOp>()) {
+    times *= getConstantIntValue(at.getUpperBound()).value_or(1);
+    if (at == loop)
+      break;
+  }
+  return times;
+}
+
+/// The outermost unrolled loop around `division` in which its divisor stays; null where it is none.
+scf::ForOp findLoop(arith::DivFOp division) {
+  scf::ForOp found;
+  for (auto loop = division->getParentOfType<scf::ForOp>();
+       loop && cu::kUnroll.isAllOn(loop) && isOfOneThread(loop) && dividesByFixed(division, loop);
+       loop = loop->getParentOfType<scf::ForOp>())
+    found = loop;
+  return found && timesOf(division, found) >= kFewestQuotients ? found : scf::ForOp();
+}
+
+Value isBetween(OpBuilder &b, Location loc, Value v) {
+  auto number = [&](double n) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(float(n))); };
+  Value least = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, v, number(kLeastDivisor));
+  Value most = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, v, number(kLargestDivisor));
+  return arith::AndIOp::create(b, loc, least, most);
+}
+
+/// Makes two of `loop`, and asks of the divisor which it takes.
+void divideOnce(arith::DivFOp division, scf::ForOp loop) {
+  OpBuilder b(loop);
+  Location loc = division.getLoc();
+  Value by = findAhead(division.getRhs(), loop, b);
+  auto branch = scf::IfOp::create(b, loc, isBetween(b, loc, by), true);
+  OpBuilder otherwise = branch.getElseBodyBuilder();
+  otherwise.clone(*loop);
+  loop->moveBefore(branch.thenBlock()->getTerminator());
+  Value shared = division.getRhs();
+  auto isSame = [&](arith::DivFOp other) {
+    auto load = other.getRhs().getDefiningOp<memref::LoadOp>(), first = shared.getDefiningOp<memref::LoadOp>();
+    return other.getRhs() == shared || (load && first && load.getMemRef() == first.getMemRef() && load.getIndices() == first.getIndices());
+  };
+  SmallVector<arith::DivFOp> same;
+  loop->walk([&](arith::DivFOp other) {
+    if (isSame(other))
+      same.push_back(other);
+  });
+  for (arith::DivFOp other : same) {
+    other.getRhsMutable().assign(by);
+    other.setFastmath(arith::FastMathFlags::arcp);
+  }
+}
+
+struct CuSharedDivisorsPass : impl::CuSharedDivisorsBase<CuSharedDivisorsPass> {
+  void runOnOperation() override {
+    SmallVector<arith::DivFOp> divisions;
+    getOperation().getBody().walk([&](arith::DivFOp division) { divisions.push_back(division); });
+    for (arith::DivFOp division : divisions)
+      if (scf::ForOp loop = findLoop(division))
+        divideOnce(division, loop);
+  }
+};
+
+} // namespace
+} // namespace kernelc
