@@ -28,24 +28,32 @@ public:
       n *= most(d);
     return n;
   }
-  /// Whether rows of `x` hold the channels of one group after those of another, few in each, and another subscript is a window.
-  bool isOfFewChannels(ReadOp x) const {
+  /// Whether a subscript of `x` has the few channels of each group beside the next one's, and another one is a window; `isLast`: that of
+  /// channels lies along memory, else one that has neighbours of the last result index.
+  bool isOfFewChannels(ReadOp x, bool isLast) const {
     LinearRead linear = lineariseSubscripts(reduce_, x, &facts_);
     unsigned last = linear.coefficients.size() - 1, parallel = reduce_.getNumParallel();
-    bool isWindow = false, isRow = false;
+    bool isWindow = false;
+    std::optional<unsigned> channels;
     for (auto [r, row] : llvm::enumerate(linear.coefficients)) {
       if (linear.others[r])
         return false;
+      auto hasResult = [&](llvm::function_ref<bool(int64_t)> by) {
+        return llvm::any_of(llvm::enumerate(row),
+                            [&](auto other) { return other.index() < parallel && other.value() && by(other.value()); });
+      };
       for (auto [d, by] : llvm::enumerate(row)) {
-        bool isSummed = d >= parallel && by != 0, isTap = isSummed && r != last;
-        isWindow |= isTap && llvm::any_of(llvm::enumerate(row), [&](auto other) { return other.index() < parallel && other.value() != 0; });
-        isRow |= isSummed && r == last && by == 1 && most(d) * Count(bytesOf(x)) < Count(costs_.groupRow) &&
-                 llvm::any_of(
-                     llvm::enumerate(row),
-                     [&](auto other) { return other.index() < parallel && other.value() > 0 && Count(other.value()) == most(d); });
+        if (d < parallel || by == 0)
+          continue;
+        bool isFew = by == 1 && most(d) * Count(bytesOf(x)) < Count(costs_.groupRow) &&
+                     hasResult([&, d = d](int64_t step) { return step > 0 && Count(step) == most(d); });
+        if (isFew && (r == last) == isLast)
+          channels = r;
+        else
+          isWindow |= hasResult([](int64_t) { return true; });
       }
     }
-    return isWindow && isRow;
+    return isWindow && channels && (isLast || linear.coefficients[last][parallel - 1] != 0);
   }
 
 private:
@@ -62,19 +70,21 @@ bool isWindowOfGroups(ReduceOp reduce, unsigned columns, const SizeFacts &facts,
   SmallVector<ReadOp> x, f;
   reduce->walk([&](ReadOp read) { (findSupport(read.getResult(), dims)[columns] ? f : x).push_back(read); });
   auto isHalf = [](ReadOp read) { return isa<Float16Type, BFloat16Type>(read.getResult().getType()); };
-  if (columns + 1 != parallel || x.size() != 1 || f.size() != 1 || !isHalf(x[0]) || !isHalf(f[0]))
+  if (columns >= parallel || x.size() != 1 || f.size() != 1 || !isHalf(x[0]) || !isHalf(f[0]))
     return false;
   GroupWindow window(reduce, facts, costs);
-  int64_t vector = kVectorBytes / bytesOf(f[0]);
-  Count terms = window.points(parallel, dims), results = window.points(0, parallel);
+  const bool isLast = columns + 1 == parallel;
+  int64_t vector = kVectorBytes / bytesOf(f[0]), least = vector / 2;
+  Count terms = window.points(parallel, dims), results = window.points(0, parallel), own = window.most(columns);
   Count threads = terms < Count(costs.shortWindow) ? results : results / Count(vector); // (as WindowPlan.cpp counts them)
-  if (window.most(columns) > Count(costs.groupResults) || knownDivisor(reduce.getExtents().getResult(columns), facts) % vector ||
+  if (own > Count(isLast ? costs.groupResults : vector) || knownDivisor(reduce.getExtents().getResult(columns), facts) % least ||
       terms > Count(costs.windowTerms) || threads < Count(costs.windowThreads * target.smCount))
     return false;
   Count weights = 1; // (te-repack copies them into another order)
   for (unsigned d : findSupport(f[0].getResult(), dims).set_bits())
     weights *= window.most(d);
-  return window.points(0, dims) >= std::max(Count(costs.windowWork), weights * Count(costs.windowReuse)) && window.isOfFewChannels(x[0]);
+  return window.points(0, dims) >= std::max(Count(costs.windowWork), weights * Count(costs.windowReuse)) &&
+         window.isOfFewChannels(x[0], isLast);
 }
 
 } // namespace kernelc::te

@@ -55,8 +55,8 @@ private:
         return; // from registers
       Transfer t = transferOf(read.getTensor(), read.getResult().getType(), varyingIn(read));
       t.isAsked = !needed.contains(read);
-      for (Value v : read.getOperands_())
-        if (std::optional<unsigned> d = findIndex(op_, v))
+      for (auto [i, v] : llvm::enumerate(read.getOperands_()))
+        if (std::optional<unsigned> d = findIndex(op_, v); d && read.getMapOrIdentity().isFunctionOfDim(i))
           t.indices.push_back(dims_[*d]);
       sketch_.loads.push_back(std::move(t));
     });

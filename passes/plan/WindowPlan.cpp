@@ -161,13 +161,17 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   Count results = 1;
   if (contiguous < 0 || !isOfThreads(l, inner, vector, results))
     return false;
+  // Of a group's results a thread has all, in vectors of as many.
+  SmallVector<int64_t> thin = thinIndices(l);
+  if (int64_t own = extentMax(l, contiguous); llvm::is_contained(thin, contiguous) && own < vector && llvm::isPowerOf2_64(uint64_t(own)))
+    vector = own;
   l.warps = 8;
   std::optional<Overlap> taps = findOverlap(l, ops_, contiguous, [&](int64_t index) { return extentMax(l, index); });
   if (taps && extentMax(l, taps->terms) > kMostTaps)
     taps = std::nullopt;
   if (taps && vector > 1 && hasVectorsAlong(l, ops_, contiguous, vector, facts_)) {
     assignVectorWindows(l, contiguous, taps->results, vector, results);
-    if (llvm::is_contained(thinIndices(l), contiguous)) // a group's channels, which lie beside each other
+    if (llvm::is_contained(thin, contiguous)) // a group's channels, which lie beside each other
       for (int64_t index : inner)
         if (summarizeAccesses(l, ops_, facts_).contiguousBytes[index] > 0)
           l.tiles[index] = clampTile(l, index, costs_.pointwise.windowVectors);
@@ -188,7 +192,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   l.tiles[contiguous] = tileOf(contiguous, taps ? std::max<int64_t>(32, left / rows) : left, 32); // (a warp beside a row's end at least)
   left /= l.tiles[contiguous];
   for (int64_t index : llvm::reverse(l.grid))
-    if (index != contiguous && left > 1) {
+    if (index != contiguous && left > 1 && !llvm::is_contained(thin, index)) {
       l.tiles[index] = tileOf(index, left, rows);
       left /= l.tiles[index];
     }

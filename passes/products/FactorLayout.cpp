@@ -114,10 +114,13 @@ std::optional<std::optional<FactorCopy>> FactorLayout::along(ReduceOp reduce, co
   return std::optional<FactorCopy>(FactorCopy{at[0]});
 }
 
-/// Whether subscript `r` is d beside the numbers of groups that are whole rows of slots, `g * 64 + d`, g one of `groups`.
+/// Whether subscript `r` is d beside the numbers of groups, `g * 64 + d`, g one of `groups`: rows of slots are whole where groups are
+/// multiples of the narrowest swizzle, and worth a copy from a length on.
 bool FactorLayout::isBesideGroups(ReduceOp reduce, ArrayRef<unsigned> groups, const LinearRead &read, unsigned r, unsigned d) const {
-  int64_t row = 128 / std::max(1u, ReadOp(read.read).getResult().getType().getIntOrFloatBitWidth() / 8);
-  if (read.others[r] || read.coefficients[r][d] != 1 || knownDivisor(reduce.getExtents().getResult(d), of_.facts) % row)
+  const int64_t bytes = std::max(1u, ReadOp(read.read).getResult().getType().getIntOrFloatBitWidth() / 8);
+  const int64_t row = 2 * kRowBytes / bytes; // of the narrowest swizzle
+  int64_t points = knownDivisor(reduce.getExtents().getResult(d), of_.facts);
+  if (read.others[r] || read.coefficients[r][d] != 1 || points % row || points * bytes < of_.target.costs->copies.longRowBytes)
     return false;
   for (auto [g, coefficient] : llvm::enumerate(read.coefficients[r]))
     if (coefficient && g != d && !(llvm::is_contained(groups, g) && coefficient % row == 0))

@@ -40,12 +40,10 @@ private:
   void mark(ReduceOp reduce, const Contraction &c) {
     if (c.tied || c.resultWhere || !c.partScales.empty())
       return;
-    if (ArrayRef<unsigned> last = c.m.back() > c.n.back() ? c.m : c.n; last.size() == 1 && !c.where && !c.isAMasked() && !c.isBMasked() &&
-                                                                       hasUnit(c, target_) &&
-                                                                       isWindowOfGroups(reduce, last[0], facts_, target_)) {
-      reduce.setStreamed({int64_t(last[0])});
-      return;
-    }
+    bool isPlain = !c.where && !c.isAMasked() && !c.isBMasked() && hasUnit(c, target_);
+    for (ArrayRef<unsigned> side : {ArrayRef<unsigned>(c.m), ArrayRef<unsigned>(c.n)})
+      if (isPlain && side.size() == 1 && isWindowOfGroups(reduce, side[0], facts_, target_))
+        return reduce.setStreamed({int64_t(side[0])});
     int64_t rows = pointsOf(reduce, c.m), columns = pointsOf(reduce, c.n);
     bool byRows = rows >= 0 && (columns < 0 || rows <= columns);
     int64_t thin = byRows ? rows : columns, thick = byRows ? columns : rows;

@@ -16,6 +16,8 @@ namespace {
 class WindowSum {
 public:
   WindowSum(const Repacking &of, ReduceOp reduce) : of_(of), reduce_(reduce), along_(std::max(1u, reduce.getNumParallel()) - 1) {
+    if (ArrayRef<int64_t> thin = getStreamedDims(reduce); thin.size() == 1 && isWindowOfGroups(reduce, thin[0], of.facts, of.target))
+      along_ = unsigned(thin[0]); // a thread's vector of results, whichever way they lie
     while (along_ > 0 && hasOnePoint(along_))
       --along_;
   }

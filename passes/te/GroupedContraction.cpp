@@ -23,7 +23,7 @@ static bool isWalkedByProduct(ReduceOp reduce) {
 }
 
 std::optional<Contraction> findGroupedContraction(ReduceOp reduce, unsigned d, const Digits &digits) {
-  constexpr int64_t kFewest = 8; // columns of a matrix unit; groups of fewer results (depthwise filters) are bound by memory
+  constexpr int64_t kFewest = 4; // half the columns of a matrix unit; groups of fewer results (depthwise filters) are bound by memory
   auto radix = dyn_cast<AffineConstantExpr>(digits.radix);
   bool areFew = radix && radix.getValue() < kFewest && !isWalkedByProduct(reduce);
   if (areFew || !canSplitParallelDim(reduce, d) || findContraction(reduce))

@@ -188,8 +188,6 @@ bool BoxFinder::takePlain(int64_t r, AffineExpr stride, int64_t d) {
 /// `80 * h + d` with one h to a tile and an end of d inside it (a head's columns in a packed row): d is a dim of the map that ends where
 /// the run does, and which run it is another one over the same memory.
 bool BoxFinder::takeRun(int64_t r, AffineExpr stride, int64_t d) {
-  if (read_.zeroOutside) // its own end might come first
-    return false;
   unsigned dims = read_.map.getNumDims(), symbols = read_.shape.getNumSymbols();
   std::optional<te::Run> run = te::findRun(read_.map.getResult(r), d, dims, symbols, read_.elementBytes, facts_);
   AffineExpr points = te::withPinnedSizes(read_.extents.getResult(d), 0, symbols, facts_);

@@ -97,7 +97,11 @@ private:
       c.hasPlaces = true;
       return success();
     }
-    c.parent = blocked(c.shape, c.contiguous, width, of.reduced, of.reduces ? findMeetingDim(c, of.reduced) : findWindowDim(c));
+    int64_t near = of.reduces ? findMeetingDim(c, of.reduced) : findWindowDim(c);
+    int64_t shared = of.reduces && near >= 0 ? findSharedDim(c, near, of.reduced) : -1;
+    if (shared >= 0) // of which windows have no vectors
+      width = 1;
+    c.parent = blocked(c.shape, c.contiguous, width, of.reduced, near, shared);
     if (auto own = llvm::find_if(c.parent.reg, [&](const Digit &d) { return terms >= 0 && d.dim == terms; }); own != c.parent.reg.end())
       std::rotate(c.parent.reg.begin() + 1, own, own + 1);
     return success();
@@ -229,6 +233,25 @@ private:
     }
     return -1;
   }
+  /// Beside `near`, along which windows overlap: the dim of results whose points have all their windows in common (a group's results, of
+  /// each of which a thread has several neighbours), where every thread can have all of them. -1 where there is none.
+  int64_t findSharedDim(const LayoutComponent &c, int64_t near, ArrayRef<int64_t> reduced) {
+    SmallVector<int64_t> kept = keptOf(c.shape, reduced);
+    for (auto [d, extent] : llvm::enumerate(kept)) {
+      if (int64_t(d) == near || int64_t(d) == c.contiguous || extent == 1 || !llvm::isPowerOf2_64(uint64_t(extent)) ||
+          ownOf(kept) <= extent)
+        continue;
+      bool hasWindows = false, isShared = true;
+      for (Value v : c.values)
+        if (auto load = v.getDefiningOp<LoadOp>(); load && shapeOfTile(v)[near] > 1) {
+          hasWindows = true;
+          isShared &= shapeOfTile(v)[d] == 1;
+        }
+      if (hasWindows && isShared)
+        return int64_t(d);
+    }
+    return -1;
+  }
   /// What a point of `d` moves `subscript` by; nothing where it does not, or not evenly.
   static std::optional<int64_t> stepOf(AffineExpr subscript, unsigned d) {
     std::optional<int64_t> step = subscript.isFunctionOfDim(d) ? te::linearCoefficient(subscript, d) : std::nullopt;
@@ -280,8 +303,9 @@ private:
     });
   }
 
-  /// `near`: a dim of which each thread has neighbours.
-  Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced, int64_t near = -1) {
+  /// `near`: a dim of which each thread has neighbours; `shared`: one of which it has all points.
+  Layout blocked(ArrayRef<int64_t> shape, int64_t contiguous, int64_t vector, ArrayRef<int64_t> reduced, int64_t near = -1,
+                 int64_t shared = -1) {
     auto isReduced = [&](int64_t d) { return llvm::is_contained(reduced, d); };
     int64_t keptExtent = llvm::product_of(keptOf(shape, reduced));
     SmallVector<int64_t> order;
@@ -302,8 +326,11 @@ private:
     if (near < 0)
       return blockedLayout(shape, order, vector, func_.getWarps(), warpOrder);
     SmallVector<int64_t> runs(shape);
-    int64_t own = std::gcd(shape[near], std::max<int64_t>(1, ownOf(keptOf(shape, reduced)) / vector));
+    int64_t all = shared < 0 ? 1 : shape[shared];
+    int64_t own = std::gcd(shape[near], std::max<int64_t>(1, ownOf(keptOf(shape, reduced)) / (vector * all)));
     runs[near] /= own;
+    if (shared >= 0)
+      runs[shared] = 1;
     Layout layout = blockedLayout(runs, order, vector, func_.getWarps(), warpOrder);
     for (Digits *digits : {&layout.reg, &layout.lane, &layout.warp})
       for (Digit &digit : *digits)
@@ -312,6 +339,8 @@ private:
       bool isVector = vector > 1 && !layout.reg.empty() && layout.reg.front().dim == contiguous && layout.reg.front().stride == 1;
       layout.reg.insert(layout.reg.begin() + isVector, {near, 1, own});
     }
+    if (shared >= 0) // (what windows are multiplied by may lie beside each other)
+      layout.reg.insert(layout.reg.begin(), {shared, 1, all});
     return layout;
   }
 
