@@ -157,7 +157,8 @@ bool Scheduler::isOfThreads(const LaunchPlan &l, ArrayRef<int64_t> inner, int64_
   return (terms < costs_.pointwise.shortWindow ? results : results / vector) >= costs_.pointwise.windowThreads * target_.smCount;
 }
 
-/// Most warps of a block, and results of a thread, whose sums are of what computed places find: corners of samples, of each channel (docs/lab/2026-11-28-unseen-18.md).
+/// Most warps of a block, and results of a thread, whose sums are of what computed places find: corners of samples, of each channel
+/// (docs/lab/2026-11-28-unseen-18.md).
 constexpr int64_t kWarpsOfFound = 4, kResultsOfFound = 4;
 
 /// Whether each sum over `inner` reads by subscripts that are computed, of its terms, too: none of it is any window's.
