@@ -99,7 +99,7 @@ def inputs_of(kernel, sizes, device):
     return found
 
 
-WIDE = {torch.float8_e4m3fn: torch.float32, torch.uint8: torch.int32, torch.int8: torch.int32, torch.bool: torch.int32}
+WIDE = {torch.float8_e4m3fn: torch.float32, torch.uint32: torch.int64, torch.uint8: torch.int32, torch.int8: torch.int32, torch.bool: torch.int32}
 
 
 def difference(result, expected):

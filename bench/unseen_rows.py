@@ -11,7 +11,9 @@ from unseen_levels import levels
 from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
+from unseen_sequels import sequels
 from unseen_suites import suites
+from unseen_tables import tables
 from unseen_windows import windows
 
 
@@ -380,5 +382,5 @@ def blocks():
 
 
 for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains,
-               levels, branches):
+               levels, branches, sequels, tables):
     family()

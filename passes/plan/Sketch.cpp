@@ -136,6 +136,9 @@ private:
     } else if (Operation *def = v.getDefiningOp()) {
       for (Value operand : def->getOperands())
         varying |= varyingIn(operand);
+    } else if (auto fold = dyn_cast<FoldOp>(op_); fold && isa<BlockArgument>(v) && v.getParentRegion() == &fold.getCombine()) {
+      for (unsigned d = 0; d < fold.getNumParallel(); ++d) // states, and elements beside them
+        varying.set(dims_[d]);
     }
     return varying_[v] = varying;
   }

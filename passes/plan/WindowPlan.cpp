@@ -3,6 +3,7 @@
 #include "passes/plan/Scheduler.h"
 
 #include "ir/te/TeShape.h"
+#include "passes/analysis/Contraction.h"
 #include "passes/index/LinearRead.h"
 #include "passes/index/Runs.h"
 #include "passes/index/Strides.h"
@@ -156,6 +157,28 @@ bool Scheduler::isOfThreads(const LaunchPlan &l, ArrayRef<int64_t> inner, int64_
   return (terms < costs_.pointwise.shortWindow ? results : results / vector) >= costs_.pointwise.windowThreads * target_.smCount;
 }
 
+/// Most warps of a block, and results of a thread, whose sums are of what computed places find: corners of samples, of each channel
+/// (docs/lab/2026-11-28-unseen-18.md).
+constexpr int64_t kWarpsOfFound = 4, kResultsOfFound = 4;
+
+/// Whether each sum over `inner` reads by subscripts that are computed, of its terms, too: none of it is any window's.
+static bool isFound(const LaunchPlan &l, ArrayRef<Operation *> ops, ArrayRef<int64_t> inner) {
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    Operation *op = ops[ordinal];
+    bool isComputed = llvm::none_of(dims, [&](int64_t index) { return llvm::is_contained(inner, index); }); // no sum
+    op->walk([&, &dims = dims](ReadOp read) {
+      for (Value v : read.getOperands_())
+        if (!findIndex(op, v)) {
+          llvm::BitVector support = findSupport(v, dims.size());
+          isComputed |= llvm::any_of(support.set_bits(), [&](unsigned d) { return llvm::is_contained(inner, dims[d]); });
+        }
+    });
+    if (!isComputed)
+      return false;
+  }
+  return true;
+}
+
 bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t vector) {
   int64_t contiguous = findDense(l, ops_, costs_.pointwise.windowStep, facts_);
   Count results = 1;
@@ -209,6 +232,12 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
     l.tiles[index] = tile;
     room = std::max<int64_t>(1, room / tile);
   }
+  // What is found by computed places: threads have whole sums, so that a place is computed once, and not in each lane that has a part.
+  Count points = 1;
+  for (int64_t index : l.grid)
+    points *= l.tiles[index];
+  if (isFound(l, ops_, inner))
+    l.warps = std::clamp<int64_t>(int64_t(points) / (32 * kResultsOfFound), 1, kWarpsOfFound);
   return true;
 }
 

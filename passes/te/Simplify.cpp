@@ -11,6 +11,7 @@
 #include "passes/analysis/Memories.h"
 #include "passes/index/Domain.h"
 #include "passes/index/IndexArithmetic.h"
+#include "passes/index/LinearRead.h"
 #include "passes/te/FewResults.h"
 #include "passes/te/FewTerms.h"
 #include "llvm/ADT/DenseSet.h"
@@ -75,6 +76,23 @@ void keepLinks(te::KernelOp kernel, llvm::DenseSet<Operation *> &kept) {
   }
 }
 
+/// Whether memory has it in any case, and else only sums of all of it read it, which stand in launches of their own: to load an element is
+/// less than to load the several that it is computed of.
+bool isStoredForSums(te::ComputeOp definition) {
+  bool isReturned = false;
+  for (Operation *user : definition.getResult().getUsers()) {
+    auto reduce = dyn_cast<te::ReduceOp>(user->getParentOp());
+    isReturned |= isa<te::ReturnOp>(user);
+    auto read = dyn_cast<te::ReadOp>(user);
+    auto isReduced = [&](unsigned index) { return index >= reduce.getNumParallel(); };
+    auto isSummed = [&](AffineExpr e) { return te::movesWith(read, e, isReduced); }; // (of parts, too)
+    if (!isa<te::ReturnOp>(user) && !(read && reduce && llvm::all_of(read.getMapOrIdentity().getResults(), isSummed)))
+      return false;
+  }
+  int64_t loads = llvm::range_size(definition.getBlock().getOps<te::ReadOp>());
+  return isReturned && !definition.getResult().hasOneUse() && loads > 1;
+}
+
 /// The definitions that stay tensors: because with all that they take in they are too large for several readers, or
 /// because they overwrite memory, whose old values their readers would then ask for.
 llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
@@ -95,7 +113,7 @@ llvm::DenseSet<Operation *> findKept(te::KernelOp kernel) {
         size += sizes.lookup(producer);
     });
     sizes[definition] = std::min<int64_t>(size, kLargestBody);
-    if (size > kLargestShared && isShared(definition))
+    if ((size > kLargestShared && isShared(definition)) || isStoredForSums(definition))
       kept.insert(definition);
   }
   keepLinks(kernel, kept);

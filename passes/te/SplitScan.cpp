@@ -2,6 +2,7 @@
 // te-split-scan: see Passes.td.
 #include "passes/Passes.h"
 
+#include "ir/te/Marks.h"
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
@@ -230,8 +231,8 @@ private:
       mapping.map(combine.getArgument(scan_.reverse ? n + k : k), before[k]);
       mapping.map(combine.getArgument(scan_.reverse ? k : n + k), own[k]);
     }
-    for (Operation &op : combine.without_terminator())
-      b.clone(op, mapping);
+    for (Operation &op : combine.without_terminator()) // of chunks, which are many steps
+      kOfManySteps.removeFrom(b.clone(op, mapping));
     return mapping.lookupOrDefault(fold_.getCombined().getValues()[size_t(fold_.getFields()[number])]);
   }
 
