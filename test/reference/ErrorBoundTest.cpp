@@ -266,7 +266,7 @@ te.kernel @softmax sizes ["M", "N"] args ["x"] : ["f32"] [affine_map<()[s0, s1] 
   Result r = runBoth(text, {m, n}, x, {m, n});
   EXPECT_EQ(checkBounds(r, "softmax"), 0);
   for (size_t i = 0; i < r.bound.size(); ++i)
-    EXPECT_LE(r.bound[i], 3e-5 * r.f64[i] + 0x1p-125) << i; // (exponentials below the normal numbers may be zero)
+    EXPECT_LE(r.bound[i], 3e-5 * r.f64[i] + 0x1p-122) << i; // (exponentials below the normal numbers may be zero, quotients off by 2^-123)
 }
 
 } // namespace
