@@ -75,7 +75,7 @@ public:
   }
 
   /// n for as many sizes as a run has time for, those of wide tiles first (where `narrow` is 1 no others), and `narrow` for
-  /// the rest.
+  /// the rest, or the next number that guards let through.
   void pickWide(const TileWidths &widths, int64_t n, int64_t narrow = 2, Floats floats = Floats::Mixed) {
     floats_ = floats;
     constexpr double kPoints = 5e5;
@@ -86,17 +86,20 @@ public:
         order.push_back({it == widths.widest.end() ? 0 : -it->second, r.name});
       }
     std::sort(order.begin(), order.end());
-    std::map<std::string, int64_t> chosen;
+    std::map<std::string, bool> isWide;
     double points = 1;
     for (const auto &[width, name] : order) {
       bool wide = points * double(n) <= kPoints && (narrow > 1 || width < -1);
       points *= wide ? double(n) : 1;
-      chosen[name] = wide ? n : narrow;
+      isWide[name] = wide;
     }
-    std::vector<int64_t> sizes;
-    for (const SizeRecipe &r : kernel_.sizes)
-      sizes.push_back(r.constant ? *r.constant : chosen[r.name]);
-    add(std::move(sizes));
+    for (int64_t rest = narrow; rest <= 8; rest *= 2) {
+      std::vector<int64_t> sizes;
+      for (const SizeRecipe &r : kernel_.sizes)
+        sizes.push_back(r.constant ? *r.constant : isWide[r.name] ? n : rest);
+      if (add(std::move(sizes)))
+        return;
+    }
   }
 
   /// For each size that is summed in rounds: first so large that the slots of a ring are filled a second time, then 0; all other sizes are
