@@ -33,33 +33,23 @@ bool isOfOneThread(scf::ForOp loop) {
   return all;
 }
 
-/// `v` as a value of what stands ahead of `loop`: itself, or what a load of an array that the loop does not change finds. Null where it
-/// may differ from round to round.
-Value findAhead(Value v, scf::ForOp loop, OpBuilder &b) {
+/// Whether `v` is the same in all rounds of `loop`, and can be had ahead of it: it stands there, or is loaded from an array that the loop
+/// does not change.
+bool isFixed(Value v, scf::ForOp loop) {
   if (loop.isDefinedOutsideOfLoop(v))
-    return v;
+    return true;
   auto load = v.getDefiningOp<memref::LoadOp>();
-  bool isFixed = load && isPrivateArray(load.getMemRef()) && loop.isDefinedOutsideOfLoop(load.getMemRef()) &&
-                 llvm::all_of(load.getIndices(), [&](Value at) { return loop.isDefinedOutsideOfLoop(at); });
   auto writes = [&](Operation *user) { return !isa<memref::LoadOp>(user) && loop->isAncestor(user); };
-  if (!isFixed || llvm::any_of(load.getMemRef().getUsers(), writes))
-    return {};
-  return b.clone(*load)->getResult(0);
+  return load && isPrivateArray(load.getMemRef()) && loop.isDefinedOutsideOfLoop(load.getMemRef()) &&
+         llvm::all_of(load.getIndices(), [&](Value at) { return loop.isDefinedOutsideOfLoop(at); }) &&
+         llvm::none_of(load.getMemRef().getUsers(), writes);
 }
 
-/// Whether `loop` computes a quotient of f32 by what is the same in all its rounds, and `division` is one.
+/// Whether `division` is a quotient of f32 by what is the same in all rounds of `loop`.
 bool dividesByFixed(arith::DivFOp division, scf::ForOp loop) {
   Value by = division.getRhs();
-  if (!by.getType().isF32() || matchPattern(by, m_Constant()) || matchPattern(division.getLhs(), m_Constant()))
-    return false;
-  if (division.getFastmath() != arith::FastMathFlags::none)
-    return false;
-  OpBuilder b(loop);
-  Value ahead = findAhead(by, loop, b);
-  bool isNew = ahead && ahead != by;
-  if (isNew)
-    ahead.getDefiningOp()->erase();
-  return bool(ahead);
+  return by.getType().isF32() && !matchPattern(by, m_Constant()) && !matchPattern(division.getLhs(), m_Constant()) &&
+         division.getFastmath() == arith::FastMathFlags::none && isFixed(by, loop);
 }
 
 /// How often `op` is computed in one pass of `loop`, all of whose loops are unrolled.
@@ -94,12 +84,12 @@ Value isBetween(OpBuilder &b, Location loc, Value v) {
 void divideOnce(arith::DivFOp division, scf::ForOp loop) {
   OpBuilder b(loop);
   Location loc = division.getLoc();
-  Value by = findAhead(division.getRhs(), loop, b);
+  Value shared = division.getRhs();
+  Value by = loop.isDefinedOutsideOfLoop(shared) ? shared : b.clone(*shared.getDefiningOp())->getResult(0);
   auto branch = scf::IfOp::create(b, loc, isBetween(b, loc, by), true);
   OpBuilder otherwise = branch.getElseBodyBuilder();
   otherwise.clone(*loop);
   loop->moveBefore(branch.thenBlock()->getTerminator());
-  Value shared = division.getRhs();
   auto isSame = [&](arith::DivFOp other) {
     auto load = other.getRhs().getDefiningOp<memref::LoadOp>(), first = shared.getDefiningOp<memref::LoadOp>();
     return other.getRhs() == shared || (load && first && load.getMemRef() == first.getMemRef() && load.getIndices() == first.getIndices());

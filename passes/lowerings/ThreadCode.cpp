@@ -269,10 +269,9 @@ void ThreadCode::ifFirstFiller(tile::ChannelType channel, Location loc, llvm::fu
 }
 
 Value ThreadCode::sharedArray(int64_t count, Type element, Location loc, StringRef name, int64_t alignment) {
-  constexpr int64_t kUnit = 128; // all arrays begin at its multiples
   int64_t bits = std::max(8u, element.isIndex() ? 64u : element.getIntOrFloatBitWidth());
-  int64_t bytes = llvm::alignTo(count * bits / 8, kUnit);
-  auto gap = llvm::find_if(sharedGaps, [&](auto &g) { return alignment == kUnit && g.second - g.first >= bytes; });
+  int64_t bytes = llvm::alignTo(count * bits / 8, kSharedUnit);
+  auto gap = llvm::find_if(sharedGaps, [&](auto &g) { return alignment == kSharedUnit && g.second - g.first >= bytes; });
   int64_t offset;
   if (gap != sharedGaps.end()) {
     offset = gap->first;

@@ -123,8 +123,10 @@ public:
   void ifZero(mlir::Value number, llvm::StringRef name, mlir::Location loc, llvm::function_ref<void()> body);
   /// `body` for the one thread that speaks for the fillers of a channel; every thread that runs this is it where there are none.
   void ifFirstFiller(tile::ChannelType channel, mlir::Location loc, llvm::function_ref<void()> body);
+  /// Bytes of shared memory that a warp reads at once; all arrays begin at its multiples.
+  static constexpr int64_t kSharedUnit = 128;
   /// `count` elements of shared memory, from a multiple of `alignment` bytes on.
-  mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name, int64_t alignment = 128);
+  mlir::Value sharedArray(int64_t count, mlir::Type element, mlir::Location loc, llvm::StringRef name, int64_t alignment = kSharedUnit);
   mlir::Value loadRegister(const RegTile &tile, const OpenDigits &open, mlir::Location loc);
   /// The element of `tile` at the open digits: from its registers, or made here
   /// for the tiles that are free to make wherever they are used (isRematerialized).
