@@ -127,19 +127,24 @@ static CacheKey signatureKey(const std::string &text, const ProgramOptions &opti
   return key;
 }
 
-std::shared_ptr<Program> SessionState::findProgram(const std::string &text, const ProgramOptions &programOptions) {
-  if (std::optional<std::string> json = getCache().lookUp(DiskCache::Kind::Request, signatureKey(text, programOptions)))
+/// The program of a text, `key` being its signatures' key; null where the cache does not know it.
+static std::shared_ptr<Program> findProgram(DiskCache &disk, const CacheKey &key, const std::string &text, const ProgramOptions &options) {
+  if (std::optional<std::string> json = disk.lookUp(DiskCache::Kind::Request, key))
     if (absl::StatusOr<std::vector<Kernel>> kernels = artifactFromJson(*json); kernels.ok() && !kernels->empty())
-      return Program::createLazy(text, programOptions, *std::move(kernels));
+      return Program::createLazy(text, options, *std::move(kernels));
   return nullptr;
+}
+
+std::shared_ptr<Program> SessionState::findProgram(const std::string &text, const ProgramOptions &programOptions) {
+  return kernelc::findProgram(getCache(), signatureKey(text, programOptions), text, programOptions);
 }
 
 absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
   DiskCache &disk = getCache();
-  if (std::shared_ptr<Program> known = findProgram(text, programOptions))
+  const CacheKey key = signatureKey(text, programOptions);
+  if (std::shared_ptr<Program> known = kernelc::findProgram(disk, key, text, programOptions))
     return known;
   disk.countMiss();
-  CacheKey key = signatureKey(text, programOptions);
   absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
   if (program.ok() && (*program)->warnings().empty()) // which are said each time
     if (absl::StatusOr<std::string> json = artifactToJson((*program)->kernels(), /*indent=*/0); json.ok())
