@@ -17,6 +17,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "passes/Passes.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Requirements.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "support/Saturating.h"
@@ -74,6 +75,8 @@ TePlanOptions planOptions(te::KernelOp kernel, const VariantOptions &options, Ar
     p.sizeMax.push_back(it == options.facts.end() ? -1 : it->second.max);
     p.sizeLike.push_back(it == options.facts.end() ? -1 : it->second.like);
   }
+  auto div = llvm::to_vector_of<int64_t>(p.sizeDiv), max = llvm::to_vector_of<int64_t>(p.sizeMax);
+  p.sizeDiv = te::requiredDivisors(kernel, {div, max});
   return p;
 }
 

@@ -17,8 +17,6 @@
 #include "passes/tile/Access.h"
 #include "passes/tile/RowVector.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace kernelc {
@@ -251,31 +249,8 @@ void LaunchEmitter::placeTiles(bool looksBack, Location loc) {
       at = arith::SubIOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[rows->index] + "0"), loc), at, before);
 }
 
-/// What the sizes are multiples of by the plan's facts and by what the program requires (`require K % 64 == 0`), which no variant asks.
-static SmallVector<int64_t> findDivisors(KernelOp kernel, ArrayRef<int64_t> sizeDiv) {
-  SmallVector<int64_t> divisors(sizeDiv);
-  for (Attribute a : kernel.getRequirements()) {
-    IntegerSet set = cast<IntegerSetAttr>(a).getValue();
-    for (auto [e, isEquality] : llvm::zip(set.getConstraints(), set.getEqFlags())) {
-      auto bin = dyn_cast<AffineBinaryOpExpr>(e);
-      if (!isEquality || !bin || e.getKind() != AffineExprKind::Mod)
-        continue;
-      constexpr int64_t kMost = 1 << 20; // far more than any tile
-      auto size = dyn_cast<AffineSymbolExpr>(bin.getLHS());
-      auto divisor = dyn_cast<AffineConstantExpr>(bin.getRHS());
-      if (!size || !divisor || divisor.getValue() < 1 || divisor.getValue() > kMost)
-        continue;
-      int64_t &known = divisors[size.getPosition()];
-      if (int64_t both = std::lcm(known, divisor.getValue()); both <= kMost)
-        known = both;
-    }
-  }
-  return divisors;
-}
-
 void LaunchEmitter::findRagged() {
-  SmallVector<int64_t> divisors = findDivisors(kernel_, plan_.sizeDiv);
-  SizeFacts facts{divisors, plan_.sizeMax};
+  SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   size_t indices = l_.tiles.size();
   c_.ragged.resize(indices);
   c_.mayBeBeyond.resize(indices);

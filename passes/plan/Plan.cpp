@@ -11,6 +11,7 @@
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Inouts.h"
 #include "passes/analysis/Memories.h"
+#include "passes/index/Requirements.h"
 #include "passes/plan/Beside.h"
 #include "passes/plan/ChainSets.h"
 #include "passes/plan/ProductTime.h"
@@ -401,6 +402,7 @@ struct TePlanPass : impl::TePlanBase<TePlanPass> {
       if (i < sizeMax.size())
         plan.sizeMax[i] = sizeMax[i];
     }
+    plan.sizeDiv = requiredDivisors(kernel, {plan.sizeDiv, plan.sizeMax});
     SmallVector<int64_t> like(plan.sizeMax);
     for (auto [i, n] : llvm::enumerate(sizeLike))
       if (n >= 0)

@@ -3,11 +3,10 @@
 // values are an i8 of 0 to 15 each.
 #include "passes/Passes.h"
 
-#include <numeric>
-
 #include "ir/te/TeShape.h"
 #include "passes/index/Affine.h"
 #include "passes/index/IndexArithmetic.h"
+#include "passes/index/Requirements.h"
 #include "passes/index/Strides.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/te/NibbleValues.h"
@@ -33,16 +32,12 @@ struct Packing {
 class Emulator {
 public:
   Emulator(KernelOp kernel, ArrayRef<int64_t> sizeDiv) : kernel_(kernel), context_(kernel.getContext()), symbols_(kernel.getNumSizes()) {
-    divisors_.assign(symbols_, 1);
-    llvm::copy(sizeDiv.take_front(symbols_), divisors_.begin());
-    for (Attribute a : kernel.getRequirements())
-      noteRequirement(cast<IntegerSetAttr>(a).getValue());
+    divisors_ = requiredDivisors(kernel, {sizeDiv, {}});
   }
 
   LogicalResult run();
 
 private:
-  void noteRequirement(IntegerSet set);
   bool isEven(AffineExpr e) { return knownDivisor(e, {divisors_, {}}) % 2 == 0; }
   AffineMap sizesMap(ArrayRef<AffineExpr> results) { return AffineMap::get(0, symbols_, results, context_); }
   AffineExpr constant(int64_t v) { return getAffineConstantExpr(v, context_); }
@@ -95,18 +90,6 @@ private:
   llvm::DenseMap<Value, Packing> params_; ///< arguments that are bytes now
   llvm::DenseMap<Value, Value> whole_;    ///< of an argument: its elements, a byte each
 };
-
-void Emulator::noteRequirement(IntegerSet set) {
-  for (unsigned i = 0; i < set.getNumConstraints(); ++i) {
-    auto mod = dyn_cast<AffineBinaryOpExpr>(set.getConstraint(i));
-    if (!set.isEq(i) || !mod || mod.getKind() != AffineExprKind::Mod)
-      continue;
-    auto size = dyn_cast<AffineSymbolExpr>(mod.getLHS());
-    auto c = dyn_cast<AffineConstantExpr>(mod.getRHS());
-    if (size && c && c.getValue() > 0)
-      divisors_[size.getPosition()] = std::lcm(divisors_[size.getPosition()], c.getValue());
-  }
-}
 
 Packing Emulator::packingOf(int64_t param, AffineMap shape) {
   Packing p;

@@ -2,13 +2,13 @@
 // te-split: see Passes.td. Finds the indices that are worth splitting; Digits.h splits.
 #include "passes/Passes.h"
 
-#include <numeric>
 #include <unordered_map>
 
 #include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "passes/analysis/Contraction.h"
 #include "passes/index/Affine.h"
+#include "passes/index/Requirements.h"
 #include "passes/plan/PlanAttr.h"
 #include "passes/te/Digits.h"
 #include "passes/te/GroupedContraction.h"
@@ -27,9 +27,7 @@ namespace {
 class DigitSplitter {
 public:
   DigitSplitter(KernelOp kernel, ArrayRef<int64_t> sizeDiv) : kernel_(kernel) {
-    divisors_.assign(kernel.getNumSizes(), 1);
-    for (auto [i, d] : llvm::enumerate(sizeDiv.take_front(divisors_.size())))
-      divisors_[i] = d;
+    divisors_ = requiredDivisors(kernel, {sizeDiv, {}});
     for (Attribute a : kernel.getRequirements())
       noteRequirement(cast<IntegerSetAttr>(a).getValue());
   }
@@ -85,11 +83,7 @@ private:
       }
       if (!bin || e.getKind() != AffineExprKind::Mod)
         continue;
-      auto size = dyn_cast<AffineSymbolExpr>(bin.getLHS());
-      auto c = dyn_cast<AffineConstantExpr>(bin.getRHS());
-      if (size && c && c.getValue() > 0) // N % 64 == 0
-        divisors_[size.getPosition()] = std::lcm(divisors_[size.getPosition()], c.getValue());
-      else if (!c) // H % G == 0
+      if (!isa<AffineConstantExpr>(bin.getRHS())) // H % G == 0
         multiples_.push_back({bin.getLHS(), bin.getRHS()});
     }
   }
