@@ -7,7 +7,7 @@
 
 namespace kce {
 
-inline constexpr unsigned kHostApiVersion = 6;
+inline constexpr unsigned kHostApiVersion = 7;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -107,6 +107,7 @@ struct Api {
   void (*yield)();
   unsigned long long (*clock)();
   void (*trap)(const char *what);
+  void (*divisionByZero)(const void *pc);
   unsigned (*convert)(Convert kind, double v);
   float (*widen)(Widen kind, unsigned bits);
   // cp.async

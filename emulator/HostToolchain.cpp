@@ -53,6 +53,8 @@ std::vector<std::string> compilerFlags(const EmulatorOptions &options) {
                                     "-fsanitize-coverage=edge,trace-pc-guard",
                                     "-mllvm",
                                     "-sanitizer-coverage-prune-blocks=0",
+                                    "-fsanitize=integer-divide-by-zero",
+                                    "-fno-sanitize-recover=integer-divide-by-zero",
                                     "-ftemplate-depth=512",
                                     "-fbracket-depth=1024"};
   if (options.checks)

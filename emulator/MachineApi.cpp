@@ -61,6 +61,12 @@ void trap(const char *what) {
   m.report(FindingKind::Trap, what, m.party(m.self(), "stop", m.offsetOf(HERE)));
   m.abandon();
 }
+void divisionByZero(const void *pc) {
+  Machine &m = machine();
+  m.report(FindingKind::InvalidOperation, "a division of integers by zero, whose result is undefined",
+           m.party(m.self(), "division", m.offsetOf(pc)));
+  m.abandon();
+}
 void cpAsync(void *dst, const void *src, unsigned bytes, unsigned srcBytes) { machine().cpAsync(dst, src, bytes, srcBytes, HERE); }
 void cpAsyncCommit() { machine().cpAsyncCommit(); }
 void cpAsyncWait(int pending) { machine().cpAsyncWait(pending); }
@@ -102,6 +108,7 @@ kce::Api makeApi() {
   api.yield = yield;
   api.clock = clockNow;
   api.trap = trap;
+  api.divisionByZero = divisionByZero;
   api.convert = convert;
   api.widen = widen;
   api.cpAsync = cpAsync;

@@ -2,6 +2,7 @@
 #include "driver/verify/MutantArguments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -40,9 +41,10 @@ constexpr int64_t kExtents[] = {1, 2, 3, 4, 5, 7, 8, 16, 17, 24, 31, 32, 33, 40,
 constexpr size_t kFew = 10; ///< of them, for kernels of many sizes
 constexpr int64_t kSeveral[] = {1, 2, 3, 8, 40, 72, 104, 136, 200, 264};
 
-/// What floating tensors hold: numbers of either sign or of one, and then a NaN each.
-/// A mask whose zeros meet zeros anyway is seen by the NaN that it lets in; one before a maximum by zeros among negative numbers.
-enum class Floats { Mixed, Negative, Positive };
+/// What floating tensors hold: numbers of either sign or of one, and then a NaN each; or numbers far below one, of many magnitudes.
+/// A mask whose zeros meet zeros anyway is seen by the NaN that it lets in; one before a maximum by zeros among negative numbers; one
+/// that keeps a short form of a quotient, say, to the numbers for which it is exact by those for which it is not.
+enum class Floats { Mixed, Negative, Positive, Tiny };
 
 class Picker {
 public:
@@ -234,6 +236,8 @@ private:
       constexpr unsigned kZeros = 16; // one in so many, and negative: adding nothing to it is not to change its sign
       if (isFloat(t.type()) && kernel_.params[param].kind == ParamKind::InOut && (bits >> 32) % kZeros == 0)
         v = -0.0;
+      else if (isFloat(t.type()) && floats_ == Floats::Tiny)
+        v = tiny(bits);
       else if (isFloat(t.type()))
         v = double(floats_ == Floats::Mixed      ? int(bits % 2001) - 1000
                    : floats_ == Floats::Negative ? -1 - int(bits % 1000)
@@ -247,8 +251,15 @@ private:
         v = double(bits % (elementBits(t.type()) == 4 ? 8 : 3));
       storeElement(t, i, v);
     }
-    if (floats_ != Floats::Mixed && isFloat(t.type()) && t.numElements() > 0)
+    if (floats_ != Floats::Mixed && floats_ != Floats::Tiny && isFloat(t.type()) && t.numElements() > 0)
       storeElement(t, borderElement(t), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  /// Of either sign, from the least numbers of f32 to those whose squares are near them.
+  static double tiny(uint64_t bits) {
+    constexpr int kMagnitudes = 80;
+    const double v = std::ldexp(1 + double(bits % 997) / 997, -70 - int(bits >> 20 & 0xffff) % kMagnitudes);
+    return bits >> 40 & 1 ? v : -v;
   }
 
   /// The first element of a part of the tensor (a matrix, a row, ..) or its last: what a read beyond the neighbouring part meets.
@@ -326,6 +337,7 @@ std::vector<std::unique_ptr<MutantArguments>> pickMutantArguments(const Kernel &
   picker.pick(8, 3, true);
   picker.pick(9, 2, false, Floats::Negative);
   picker.pick(10, 2, false, Floats::Positive);
+  picker.pick(11, 1, false, Floats::Tiny);
   for (int64_t n : {24, 40, 72})
     picker.pickWide(widths, n);
   // One part of a tile alone: what lies beyond it is another row.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host prelude, part 2: what the compiler's instrumentation calls. The names are
-// ThreadSanitizer's and SanitizerCoverage's; their runtimes are not linked.
+// ThreadSanitizer's, SanitizerCoverage's and UndefinedBehaviorSanitizer's; their runtimes are not linked.
 #define KCE_HOOK KCE_PLAIN __attribute__((visibility("hidden"), used))
 namespace kce {
 KCE_PLAIN __attribute__((always_inline)) inline void seen(const void *p, unsigned long size, unsigned access, const void *pc) {
@@ -48,6 +48,12 @@ KCE_HOOK void __sanitizer_cov_trace_pc_guard_init(unsigned *, unsigned *) {}
 KCE_HOOK void __sanitizer_cov_trace_pc_guard(unsigned *) {
   if (__builtin_expect(--kce::state.steps < 0, 0) && kce::apiTable)
     kce::apiTable->outOfSteps(__builtin_return_address(0));
+}
+// The CPU would end the process.
+KCE_HOOK __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(void *, void *, void *) {
+  if (kce::apiTable)
+    kce::apiTable->divisionByZero(__builtin_return_address(0));
+  __builtin_trap();
 }
 }
 #undef KCE_SIZE

@@ -343,5 +343,12 @@ TEST(PlantedBugs, AssertionsAndTraps) {
   p.finds("assert(t < 60); y[t] = 0.0f;", K::Trap, {"assertion failed: t < 60", "(60,0,0)"});
 }
 
+TEST(PlantedBugs, DivisionByZero) {
+  Planted p;
+  p.finds("y[t] = float(100 / (t - 7));", K::InvalidOperation, {"by zero", "(7,0,0)", "planted.kc"});
+  p.finds("y[t] = float(100u % (unsigned)(t / 64));", K::InvalidOperation, {"by zero", "planted.kc"});
+  p.finds("y[t] = float(100ll % (long long)(t / 64));", K::InvalidOperation, {"by zero", "planted.kc"});
+}
+
 } // namespace
 } // namespace kernelc::emulator
