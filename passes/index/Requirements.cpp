@@ -9,8 +9,8 @@ namespace kernelc::te {
 
 namespace {
 
-constexpr int64_t kMost = 1 << 20;              // far more than any tile
-constexpr int64_t kLargest = int64_t(1) << 40;  // sums of factors up to it stay far from the ends of 64 bits
+constexpr int64_t kMost = 1 << 20;             // far more than any tile
+constexpr int64_t kLargest = int64_t(1) << 40; // sums of factors up to it stay far from the ends of 64 bits
 
 /// What the size is a multiple of where `sum` is a multiple of `of` (0: is zero), or 1.
 ///
