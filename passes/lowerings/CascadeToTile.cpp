@@ -7,6 +7,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/AbsentMark.h"
 #include "ir/tile/Marks.h"
 #include "passes/analysis/CascadeMasks.h"
 #include "passes/analysis/Reduction.h"
@@ -34,11 +35,11 @@ public:
 
   /// `bind`: gives a body the values of the op's that stand as tiles already. `where`: evaluates a condition on data. `lag`: how large,
   /// as an exponent of two, terms may get before the first component moves. `mayAsk`: a first round stands alone. `hasPoints`: every result
-  /// has a point that counts.
+  /// has a point that counts. `marked`: what a product takes with a mark where there is no term.
   CascadeEmitter(OpBuilder &b, LaunchContext &context, CascadeOp op, ArrayRef<int64_t> dims, ArrayRef<Round> products, Bind bind,
-                 Where where, std::optional<double> lag, bool mayAsk, bool hasPoints, Location loc)
+                 Where where, std::optional<double> lag, bool mayAsk, bool hasPoints, Value marked, Location loc)
       : b_(b), c_(context), op_(op), dims_(dims), products_(products), bind_(bind), where_(where), loc_(loc),
-        reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints) {
+        reduced_(dims.drop_front(op.getNumParallel())), hasPoints_(hasPoints), marked_(marked) {
     BodyToTiles shaper(b_, c_, op_, dims_);
     for (unsigned k = 0; k < op_.getNumComponents(); ++k) {
       SmallVector<int64_t> own = ownIndices(k);
@@ -99,6 +100,14 @@ private:
     auto type = RankedTensorType::get(shape, op_.getComponentType(k));
     TypedAttr value = identityOf(op_.getComponentKind(k), op_.getComponentType(k), b_);
     return arith::ConstantOp::create(b_, at(k), type, SplatElementsAttr::get(type, Attribute(value)));
+  }
+
+  /// -0, which adds nothing either: a product's operand has it where a condition excludes a point (LaunchEmitter::markedOperand), and what
+  /// is summed beside it is chosen with it, once.
+  Value absent(unsigned k) {
+    auto type = RankedTensorType::get(full_[k], op_.getComponentType(k));
+    return arith::ConstantOp::create(b_, at(k), type,
+                                     SplatElementsAttr::get(type, Attribute(b_.getFloatAttr(type.getElementType(), tile::absentMark()))));
   }
 
   Value combine(unsigned k, Value a, Value b) {
@@ -325,7 +334,8 @@ private:
     term = body.broadcast(term, full_[k]);
     if (condition && !body.isZeroOutside(element)) {
       Location masked = NameLoc::get(b_.getStringAttr("masked"), op_.getLoc());
-      term = arith::SelectOp::create(b_, masked, body.broadcast(condition, full_[k]), term, identity(k, full_[k]));
+      Value neutral = marked_ == element && op_.getComponentKind(k) == Combiner::Sum ? absent(k) : identity(k, full_[k]);
+      term = arith::SelectOp::create(b_, masked, body.broadcast(condition, full_[k]), term, neutral);
       if (k == 0 && oneState_)
         bindExcluded(element, term, body);
     }
@@ -393,6 +403,7 @@ private:
   std::optional<FollowedExponents> followed_;
   bool asksAbove_ = false; ///< the first component is looked for only where terms get large
   bool hasPoints_;
+  Value marked_;
   bool ok_ = true;
 };
 
@@ -427,6 +438,11 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
         body.bind(mask.condition, isPicked ? isPicked : body.constantTile(true, cu::unnamed(loc)));
   };
   auto where = [&](Value condition, BodyToTiles &body) { return evaluateWhere(condition, body, loc); };
+  Value marked;
+  for (auto [k, c] : llvm::enumerate(contractions))
+    if (c)
+      if (DotForm f = dotForm(Summation(op, k), *c, dims); marksAbsent(*c, f))
+        marked = f.left.factor;
   // A factor of a product is what the unit takes: as large as its type can be, and its sum with it.
   std::optional<double> lag;
   for (const std::optional<Contraction> &c : contractions)
@@ -436,7 +452,7 @@ LogicalResult LaunchEmitter::emitCascade(CascadeOp op, ArrayRef<int64_t> dims, A
     }
   bool hasPoints = !op.getYield().getCondition() &&
                    hasPointEverywhere(op.getCondition(), op.getExtents(), op.getNumParallel(), {plan_.sizeDiv, plan_.sizeMax});
-  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, l_.inFlight > 1, hasPoints, loc);
+  CascadeEmitter emitter(b_, c_, op, dims, products, bind, where, lag, l_.inFlight > 1, hasPoints, marked, loc);
   SmallVector<int64_t> loops = loopsOf(dims);
   bool shares = llvm::any_of(dims.drop_front(op.getNumParallel()), [&](int64_t i) { return isSharedOut(i); });
   bool inLaunch = !open_.empty(), ok = true;
