@@ -96,8 +96,7 @@ RecurrenceOp mergeTerms(RecurrenceOp op, unsigned kept, unsigned gone) {
   counts.erase(counts.begin() + gone);
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.set(op.getIndicesAttrName(), b.getArrayAttr(indices));
-  attributes.set(op.getExtentsAttrName(),
-                 AffineMapAttr::get(AffineMap::get(0, op.getExtents().getNumSymbols(), extents, op.getContext())));
+  attributes.set(op.getExtentsAttrName(), AffineMapAttr::get(AffineMap::get(0, op.getExtents().getNumSymbols(), extents, op.getContext())));
   if (auto set = op.getCondition())
     attributes.set(op.getConditionAttrName(), IntegerSetAttr::get(setWithout(*set, dims, left)));
   attributes.set(op.getKindsAttrName(), b.getArrayAttr(without(op.getKinds())));

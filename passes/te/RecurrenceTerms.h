@@ -10,4 +10,3 @@ namespace kernelc::te {
 void shareTerms(RecurrenceOp op);
 
 } // namespace kernelc::te
-
