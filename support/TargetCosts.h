@@ -26,6 +26,8 @@ struct PointwiseCosts {
   int64_t windowTerms = 256;    ///< of a sum that one thread has
   int64_t windowThreads = 1024; ///< of a multiprocessor that such sums keep busy; fewer of them are shared by warps
   int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few
+  int64_t warpsOfFound = 4;     ///< most of a block, and results of a thread, whose sums are of what computed places find: corners of
+  int64_t resultsOfFound = 4;   ///< samples, of each channel (docs/lab/2026-11-28-unseen-18.md)
   int64_t askedBytes = 64;      ///< of a thread at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md)
 };
 
@@ -144,6 +146,11 @@ struct FoldCosts {
   int64_t mostWarpsOfStates =
       1;                 ///< the same of threads with several states: rows of few enough points that what is summed runs along memory
   int64_t mostAhead = 4; ///< steps of a recurrence, of which each waits for the one before it
+  // What a step of a recurrence takes beside its work, in microseconds (docs/lab/2026-11-28-planner-14.md).
+  double sumRound = 0.25;        ///< of a round of a sum of earlier elements: a load, and the meeting of those who need it
+  double stepEnd = 0.5;          ///< from the last element of a step to the first load of the next one
+  int64_t heldBytes = 128 << 10; ///< that every step reads anew and the first cache has still
+  int64_t warpsBeside = 16;      ///< of a multiprocessor, of blocks whose steps overlap
 };
 
 /// Reductions over segments that data bounds (SegmentPlan.cpp).
@@ -247,6 +254,8 @@ struct WarpgroupCosts {
   double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
   int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
   int64_t fewWaves = 2;                ///< of tiles, of launches with no more of which two rows side by side are
+  int64_t mostRaster = 32;             ///< rows of tiles that are one group where an operand's rows, of so many bytes, stay in L2:
+  double rasterBytes = 16 << 20;       ///< memory brings each operand once then (docs/lab/2026-11-28-planner-14.md)
   int64_t evenGroups = 8;              ///< of rows of tiles, up to which one low group shows in the time (docs/lab/2026-11-27-products.md)
   int64_t fewRaster = 2; ///< 1.02 times as fast as eight where rows are no fewer than columns (docs/lab/2026-11-26-planner-2.md)
 };
@@ -273,6 +282,7 @@ struct ThreadCosts {
   int64_t masks = 8;               ///< registers of a round's masks
   int64_t addresses = 8;           ///< registers for addresses of what a round loads itself
   int64_t manyAccesses = 16;       ///< of a launch, or walks of a row, from which a thread has less of each: NVRTC takes long for every one
+  int64_t fewestQuotients = 4;     ///< of a loop, from which a reciprocal and a second copy of it come to less than the divisions
   int64_t mostTableBytes = 16384;  ///< of shared memory for a table that data chooses from (docs/lab/2026-11-26-scans-3.md)
   int64_t readsOfTable = 4;        ///< of each element by a block, from which a table's copy pays
   int64_t besideRound = 40; ///< registers that a round of a walk takes beside its products, their factors and what is asked for early

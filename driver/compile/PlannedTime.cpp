@@ -38,7 +38,7 @@ std::optional<double> timeOfKernel(const PlannedKernel &planned, const Target &t
     std::optional<te::LaunchTime> time = timeOfLaunch(planned, i, end, target, {planned.plan.sizeDiv, like});
     if (!time)
       return std::nullopt;
-    sum += time->total();
+    sum += time->withTiles();
   }
   return sum;
 }

@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
+#include "support/Target.h"
+#include "support/TargetCosts.h"
 
 using namespace mlir;
 
@@ -16,8 +18,6 @@ namespace {
 
 /// What a divisor lies between where a reciprocal and one correction round as a division does (kc_divide_by).
 constexpr double kLeastDivisor = 1.0, kLargestDivisor = 0x1p100;
-/// Quotients of one loop from which on a reciprocal and a second copy of the loop come to less than the divisions.
-constexpr int64_t kFewestQuotients = 4;
 
 bool isPrivateArray(Value memory) { return memory.getDefiningOp<memref::AllocaOp>() && cu::spaceOf(memory) == cu::Private; }
 
@@ -63,14 +63,14 @@ int64_t timesOf(Operation *op, scf::ForOp loop) {
   return times;
 }
 
-/// The outermost unrolled loop around `division` in which its divisor stays; null where it is none.
-scf::ForOp findLoop(arith::DivFOp division) {
+/// The outermost unrolled loop around `division` in which its divisor stays; null where it is none, or has fewer than `fewest` quotients.
+scf::ForOp findLoop(arith::DivFOp division, int64_t fewest) {
   scf::ForOp found;
   for (auto loop = division->getParentOfType<scf::ForOp>();
        loop && cu::kUnroll.isAllOn(loop) && isOfOneThread(loop) && dividesByFixed(division, loop);
        loop = loop->getParentOfType<scf::ForOp>())
     found = loop;
-  return found && timesOf(division, found) >= kFewestQuotients ? found : scf::ForOp();
+  return found && timesOf(division, found) >= fewest ? found : scf::ForOp();
 }
 
 Value isBetween(OpBuilder &b, Location loc, Value v) {
@@ -107,10 +107,12 @@ void divideOnce(arith::DivFOp division, scf::ForOp loop) {
 
 struct CuSharedDivisorsPass : impl::CuSharedDivisorsBase<CuSharedDivisorsPass> {
   void runOnOperation() override {
+    const Target *target = findTarget(absl::string_view(getOperation().getTarget().data(), getOperation().getTarget().size()));
+    const int64_t fewest = (target ? *target->costs : kMeasuredCosts).threads.fewestQuotients;
     SmallVector<arith::DivFOp> divisions;
     getOperation().getBody().walk([&](arith::DivFOp division) { divisions.push_back(division); });
     for (arith::DivFOp division : divisions)
-      if (scf::ForOp loop = findLoop(division))
+      if (scf::ForOp loop = findLoop(division, fewest))
         divideOnce(division, loop);
   }
 };

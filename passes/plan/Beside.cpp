@@ -94,7 +94,7 @@ LaunchTime timeTogether(ArrayRef<LaunchTime> times, bool stay, int64_t atOnce, S
     for (const LaunchTime &t : times.drop_front()) {
       blocks.push_back(int64_t(t.blocks));
       for (double LaunchTime::*term : {&LaunchTime::blocks, &LaunchTime::waves, &LaunchTime::tensor, &LaunchTime::cores,
-                                       &LaunchTime::special, &LaunchTime::shared, &LaunchTime::l2, &LaunchTime::memory})
+                                       &LaunchTime::special, &LaunchTime::shared, &LaunchTime::l2, &LaunchTime::memory, &LaunchTime::tiles})
         all.*term += t.*term;
     }
     return all;
@@ -116,12 +116,13 @@ LaunchTime timeTogether(ArrayRef<LaunchTime> times, bool stay, int64_t atOnce, S
     ++blocks[longest];
   }
   LaunchTime all = times.front();
-  all.blocks = all.waves = all.tensor = all.cores = all.special = all.shared = all.l2 = all.memory = 0;
+  all.blocks = all.waves = all.tensor = all.cores = all.special = all.shared = all.l2 = all.memory = all.tiles = 0;
   for (auto [n, t] : llvm::enumerate(times)) {
     double waves = wavesOf(n);
     all.blocks += t.blocks;
     all.waves = std::max(all.waves, waves);
-    for (double LaunchTime::*unit : {&LaunchTime::tensor, &LaunchTime::cores, &LaunchTime::special, &LaunchTime::shared})
+    for (double LaunchTime::*unit :
+         {&LaunchTime::tensor, &LaunchTime::cores, &LaunchTime::special, &LaunchTime::shared, &LaunchTime::tiles})
       all.*unit = std::max(all.*unit, t.*unit / t.waves * waves);
     all.l2 += t.l2;
     all.memory += t.memory;

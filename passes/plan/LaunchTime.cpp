@@ -50,6 +50,7 @@ public:
     for (auto [n, ordinal] : llvm::enumerate(l_.ops)) {
       reckonWork(ops_[ordinal], l_.dims[n]);
       reckonTraffic(ops_[ordinal]);
+      steps_ = 0;
       reckonOwn(ops_[ordinal], l_.dims[n]);
     }
     double memory = target_.partRates.memory > 0 ? target_.partRates.memory : target_.costs->merging.rate;
@@ -79,8 +80,9 @@ private:
   /// Points of these dims that a block goes over.
   double pointsOf(ArrayRef<int64_t> dims, const llvm::BitVector &support) {
     double points = 1;
+    llvm::SmallDenseSet<int64_t> seen; // (a scan goes along one index with two dims)
     for (unsigned d : support.set_bits())
-      points *= d < dims.size() ? ofBlock(dims[d]) : 1;
+      points *= d < dims.size() && seen.insert(dims[d]).second ? ofBlock(dims[d]) : 1;
     return points;
   }
 
@@ -93,7 +95,26 @@ private:
     double rate =
         (target_.productRate > 0 && l_.unit == Unit::Wgmma ? target_.productRate : perUs(rates_.matrix16) * kMmaShare) * 16 / bits;
     time_.tensor += time_.waves * points / rate;
+    time_.tiles += time_.waves * points / rate * 100 / percentOfTile(c, dims);
     reckonShared(c, dims, points, bits / 8);
+  }
+
+  /// The rate of the unit with the tile of `c`, of the best tile's; 100 where nothing is known of it.
+  double percentOfTile(const Contraction &c, ArrayRef<int64_t> dims) {
+    double m = 1, n = 1;
+    for (unsigned d : c.m)
+      m *= tile(dims[d]);
+    for (unsigned d : c.n)
+      n *= tile(dims[d]);
+    if (l_.unit != Unit::Wgmma)
+      return 100;
+    if (takesColumnsAsRows(l_, c, dims))
+      std::swap(m, n);
+    for (absl::Span<const ProductTile> tiles : {wgmmaTiles(), wgmmaPlainTiles()})
+      for (const ProductTile &t : tiles)
+        if (t.m == m && t.n == n && t.teams == l_.pingpong)
+          return t.percent;
+    return 100;
   }
 
   void reckonWork(Operation *op, ArrayRef<int64_t> dims) {
@@ -127,11 +148,42 @@ private:
           return;
         (dialect == "math" || isa<arith::DivFOp>(inner) ? special : plain) += points;
       });
+    auto recurrence = dyn_cast<RecurrenceOp>(op);
+    if (recurrence)
+      plain += reckonSteps(recurrence, dims);
     bool addsProducts = reduce && reduce.getKind() == Combiner::Sum && isProductForOne(reduce.getYield().getValues()[0]);
-    if (!isa<ComputeOp>(op) && multiplied == 0 && !addsProducts) // what combines
+    if (!isa<ComputeOp>(op) && !recurrence && multiplied == 0 && !addsProducts) // what combines
       plain += pointsOf(dims, llvm::BitVector(dims.size(), true));
     time_.cores += time_.waves * plain / perUs(rates_.f32);
     time_.special += time_.waves * special / perUs(rates_.special);
+  }
+
+  /// A block's systems walk their steps, and in each of these the rounds of all sums, one after the other. Returns the points at which
+  /// these combine what they sum up.
+  double reckonSteps(RecurrenceOp op, ArrayRef<int64_t> dims) {
+    const FoldCosts &costs = target_.costs->folds;
+    auto roundsOf = [&](int64_t index) { return std::ceil(extent(index) / tile(index)); };
+    double combined = 0, rounds = 0, times = 1;
+    for (unsigned k = 0; k < op.getNumTerms(); ++k) {
+      llvm::BitVector points(dims.size());
+      points.set(0, op.getNumParallel());
+      double own = 1;
+      for (unsigned d : op.getReducedDims(k)) {
+        points.set(d);
+        own *= roundsOf(dims[d]);
+      }
+      rounds += own;
+      if (op.getKind(k) != Combiner::Sum || !isProductForOne(op.getTermYield(k).getValues()[0]))
+        combined += pointsOf(dims, points);
+    }
+    steps_ = roundsOf(dims[op.getFree()]);
+    step_ = dims[op.getFree()];
+    for (unsigned d = op.getFree() + 1; d < op.getNumParallel(); ++d)
+      times *= roundsOf(dims[d]);
+    // Blocks of one multiprocessor wait beside each other.
+    double waves = std::ceil(time_.waves / std::max(1.0, std::floor(double(costs.warpsBeside) / double(l_.warps))));
+    time_.steps += waves * steps_ * (times * rounds * costs.sumRound + costs.stepEnd);
+    return combined;
   }
 
   /// Instructions of 64 rows read these and all columns; copies write rows and columns of each tile of the sum.
@@ -175,7 +227,9 @@ private:
         }
       // Memory gives each element of the tensor once, wherever windows overlap.
       bytes_ += std::min(all, elementsOf(t.tensor, likely_, std::numeric_limits<double>::infinity())) * width;
-      traffic_ += own * width * time_.blocks;
+      // What every step reads anew comes from L2 each time, if a multiprocessor does not hold it.
+      bool isAnew = steps_ > 1 && !llvm::is_contained(t.indices, step_) && own * width > double(target_.costs->folds.heldBytes);
+      traffic_ += own * width * time_.blocks * (isAnew ? steps_ : 1);
     };
     for (const Transfer &t : sketch_.loads) {
       std::pair<Value, SmallVector<int64_t>> key(t.tensor, t.indices);
@@ -197,6 +251,8 @@ private:
   LaunchSketch sketch_;
   LaunchTime time_;
   double bytes_ = 0, traffic_ = 0;
+  double steps_ = 0;            ///< of the recurrence whose traffic is reckoned
+  int64_t step_ = -1;           ///< their index
   SmallVector<int64_t> walked_; ///< indices of which CUDA cores multiply no more points than there are
   std::vector<std::pair<Value, SmallVector<int64_t>>> read_;
 };
@@ -270,12 +326,19 @@ std::string compareStatistics(KernelOp kernel, const KernelPlan &plan, size_t la
 
 } // namespace
 
-double LaunchTime::busy() const { return std::max({tensor, cores, special, shared, l2, memory}); }
+double LaunchTime::withTiles() const { return total() + std::max(0.0, tiles - busy()); }
+
+double LaunchTime::busy() const { return std::max({tensor, cores, special, shared, l2, memory, steps}); }
 
 std::string LaunchTime::bound() const {
   std::pair<double, const char *> most{-1, ""};
-  for (auto [name, value] :
-       {std::pair("tensor", tensor), {"cores", cores}, {"special", special}, {"shared", shared}, {"l2", l2}, {"memory", memory}})
+  for (auto [name, value] : {std::pair("tensor", tensor),
+                             {"cores", cores},
+                             {"special", special},
+                             {"shared", shared},
+                             {"l2", l2},
+                             {"memory", memory},
+                             {"steps", steps}})
     if (value > most.first)
       most = {value, name};
   return most.second;
@@ -283,7 +346,7 @@ std::string LaunchTime::bound() const {
 
 SmallVector<std::pair<StringRef, double>> termsOf(const LaunchTime &t) {
   return {{"tensor", t.tensor}, {"cores", t.cores}, {"special", t.special}, {"shared", t.shared}, {"l2", t.l2},
-          {"memory", t.memory}, {"fill", t.fill},   {"drain", t.drain},     {"start", t.launch}};
+          {"memory", t.memory}, {"steps", t.steps}, {"fill", t.fill},       {"drain", t.drain},   {"start", t.launch}};
 }
 
 std::optional<LaunchTime> timeOf(KernelOp kernel, const LaunchPlan &launch, const Target &target, const SizeFacts &likely) {

@@ -20,10 +20,15 @@ struct LaunchTime {
   double shared = 0;            ///< what units read of shared memory, and copies write
   double l2 = 0;                ///< what all blocks read and write
   double memory = 0;            ///< each element once
+  double steps = 0;             ///< of recurrences, one after the other: rounds of their sums wait for each other
   double fill = 0, drain = 0;   ///< until a block has its first operands; from the last one to its last store
   double launch = 0;
+  double tiles = 0; ///< `tensor` at the rates of the products' own tiles
   double busy() const;
   double total() const { return fill + busy() + drain + launch; }
+  /// The same at the tiles' own rates: for plans of one launch with other tiles. (Of launches beside each other `total` is compared: their
+  /// tiles differ with the blocks that each has.)
+  double withTiles() const;
   /// The name of the unit that is busy longest.
   std::string bound() const;
 };

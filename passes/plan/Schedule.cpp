@@ -35,14 +35,16 @@ InFlightDiagnostic emitError(KernelOp kernel, StringRef launch, ArrayRef<StringR
 
 LogicalResult applyTiles(KernelOp kernel, DictionaryAttr tiles, LaunchPlan &l) {
   for (NamedAttribute t : tiles) {
-    auto at = llvm::find(l.indices, t.getName().getValue());
     auto size = dyn_cast<IntegerAttr>(t.getValue());
-    if (at == l.indices.end())
-      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}, /*isName=*/true)
-             << "there is no index '" << t.getName().getValue() << "'; it has " << llvm::join(l.indices, ", ");
+    StringRef name = t.getName().getValue();
+    if (!llvm::is_contained(l.indices, name))
+      return emitError(kernel, l.name, {"tiles", name}, /*isName=*/true)
+             << "there is no index '" << name << "'; it has " << llvm::join(l.indices, ", ");
     if (!size || size.getInt() <= 0)
-      return emitError(kernel, l.name, {"tiles", t.getName().getValue()}) << "the tile of '" << *at << "' must be a positive number";
-    l.tiles[at - l.indices.begin()] = size.getInt();
+      return emitError(kernel, l.name, {"tiles", name}) << "the tile of '" << name << "' must be a positive number";
+    for (auto [index, tile] : llvm::zip_equal(l.indices, l.tiles)) // (several sums may call what they reduce alike)
+      if (index == name)
+        tile = size.getInt();
   }
   // Whatever else is wrong with a tile is said later, by sizes that are multiplied out.
   constexpr int64_t kMostPoints = int64_t(1) << 30;

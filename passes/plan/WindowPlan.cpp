@@ -157,10 +157,6 @@ bool Scheduler::isOfThreads(const LaunchPlan &l, ArrayRef<int64_t> inner, int64_
   return (terms < costs_.pointwise.shortWindow ? results : results / vector) >= costs_.pointwise.windowThreads * target_.smCount;
 }
 
-/// Most warps of a block, and results of a thread, whose sums are of what computed places find: corners of samples, of each channel
-/// (docs/lab/2026-11-28-unseen-18.md).
-constexpr int64_t kWarpsOfFound = 4, kResultsOfFound = 4;
-
 /// Whether each sum over `inner` reads by subscripts that are computed, of its terms, too: none of it is any window's.
 static bool isFound(const LaunchPlan &l, ArrayRef<Operation *> ops, ArrayRef<int64_t> inner) {
   for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
@@ -237,7 +233,7 @@ bool Scheduler::scheduleWindows(LaunchPlan &l, ArrayRef<int64_t> inner, int64_t 
   for (int64_t index : l.grid)
     points *= l.tiles[index];
   if (isFound(l, ops_, inner))
-    l.warps = std::clamp<int64_t>(int64_t(points) / (32 * kResultsOfFound), 1, kWarpsOfFound);
+    l.warps = std::clamp<int64_t>(int64_t(points) / (32 * costs_.pointwise.resultsOfFound), 1, costs_.pointwise.warpsOfFound);
   return true;
 }
 

@@ -184,6 +184,7 @@ def TeShareReductions : Pass<"te-share-reductions", "::kernelc::te::KernelOp"> {
       way to that one. A second output is a copy of the first one.
     - A sum of products that is no output and that a reduction walks, and such a reduction, has its dims in the order of those who
       read it, where all have the same (`TurnDims.h`): `s[j, i]` that is read by `m[i] = max_j s[j, i]` is `s[i, j]`.
+    - Equal terms of a recurrence are one (`RecurrenceTerms.h`): a gate that is read twice has one sum in every step.
 
     *Runs after the first `te-simplify` and CSE, because* definitions are inlined then, and before all that looks for products and
     masks, which then find each once.

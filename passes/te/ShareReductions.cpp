@@ -4,6 +4,7 @@
 
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/te/RecurrenceTerms.h"
 #include "passes/te/TurnDims.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -253,6 +254,8 @@ private:
 struct TeShareReductionsPass : impl::TeShareReductionsBase<TeShareReductionsPass> {
   void runOnOperation() override {
     Sharer(getOperation()).run();
+    for (RecurrenceOp op : llvm::to_vector(getOperation().getBlock().getOps<RecurrenceOp>()))
+      shareTerms(op);
     takeReadersOrder(getOperation());
   }
 };

@@ -55,6 +55,12 @@ TEST_F(SizeClassesTest, SizesThatLoseGetAVariantOnceTheyComeAgain) {
   EXPECT_EQ(classes_->find(rows(8190)), "rows #2");
 }
 
+// Narrow tiles multiply at a lower rate than wide ones, which few rows have nothing of.
+TEST_F(SizeClassesTest, TilesOfFewRowsAreSlowForMany) {
+  EXPECT_EQ(settle(777, Room::More, true), "rows");
+  EXPECT_EQ(settle(16384, Room::More, true), "rows #2");
+}
+
 // Few rows are the columns of turned tiles where their number has a bound; a variant with a bound serves no more rows than that.
 TEST_F(SizeClassesTest, FewRowsHaveABound) {
   std::optional<SizeClasses::Member> few = classes_->settle(rows(100), Room::More, true);
