@@ -7,6 +7,8 @@ kernels of examples/ and of test/conformance at their full sizes, and 36 sequenc
                                                                        policy also what they consist of: until the kernel can be
                                                                        launched, its first run; the same from the disk cache, and a
                                                                        run that finds all code on the device; how many fast code serves
+    first_launch.py WORD .. --repeats 9 --policies block               each kernel alone in a running process, in turns: every time a session with
+                                                                       an empty cache, in which an unrelated kernel has run; medians
     first_launch.py --seed SEED --bits FILE                            at small sizes: a hash of every result, by name, as JSON
     first_launch.py --loads 128                                        a program of so many kernels from the disk cache to launchable
 
@@ -136,6 +138,23 @@ def cold_of(job, policy):
     return title, until + first, {part: 1e3 * seconds for part, seconds in parts.items()} | {"fast": is_fast}
 
 
+def repeated(jobs, policies, repeats, limit):
+    """A table: kernels one at a time, in turns, in this process; no turn is begun behind the limit."""
+    times, end = {}, time.monotonic() + limit
+    for _ in range(repeats):
+        if time.monotonic() > end:
+            break
+        for job in jobs:
+            for policy in policies:
+                title, seconds, parts = cold_of(job, policy)
+                times.setdefault((title, policy), []).append((1e3 * seconds, parts["to launchable"], parts["first run"]))
+    print(f"medians of {min(map(len, times.values()))}\n\n| kernel | policy | ms | least | most | to launchable ms | first run ms |\n|---|---|{'--:|' * 5}")
+    for (title, policy), rows in times.items():
+        whole, launchable, first = zip(*rows)
+        cells = [statistics.median(whole), min(whole), max(whole), statistics.median(launchable), statistics.median(first)]
+        print(f"| {title} | {policy} | {' | '.join(f'{c:.0f}' for c in cells)} |")
+
+
 def bits_of(job, session):
     """(title, a hash of the results, nothing)"""
     import torch
@@ -221,6 +240,7 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--policies", nargs="+", default=["block", "tiered"])
     parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--repeats", type=int, help="so many times each, one at a time")
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no further kernel is begun")
     parser.add_argument("--bits", metavar="FILE")
     parser.add_argument("--first-plan", action="store_true", help="bits: of each kernel's first plan, whatever NVRTC makes of it, by full code")
@@ -239,6 +259,8 @@ def main():
         print(f"{len(rows)} kernels, {sum(r[3] is not None for r in rows)} failed")
         return
     jobs = [job for job in workload(args.seed, "full") if not args.words or any(w in job[0] for w in args.words)]
+    if args.repeats:
+        return repeated(jobs, args.policies, args.repeats, args.limit)
     tables = {policy: {r[0]: r for r in run_all(jobs, policy, "full", args.jobs, args.limit)} for policy in args.policies}
     parts = ["to launchable", "first run", "from disk", "a run"]
     columns = [f"{p} s" for p in args.policies] + [f"{part} ms" for part in parts]

@@ -3,6 +3,8 @@
 #include "codegen/Emitter.h"
 #include "codegen/Helpers.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -78,7 +80,96 @@ static std::string wgmmaName(StringRef base, StringRef type, int64_t columns, Ar
   return name + ">";
 }
 
+namespace {
+
+/// Products with A in registers that stand one behind the other and add to the same registers: of one helper, since each statement of
+/// assembly is as many values for NVVM as it names registers. From one to the next A goes on by four words and B by the same bytes;
+/// the call's operands are the first one's. (With A in shared memory there is little to win, and ptxas puts some of them one after the
+/// other, C7514.)
+class ProductRun {
+public:
+  /// Whether `op` is a product in the run of one before it.
+  static bool isInside(Operation *op) {
+    auto product = dyn_cast<cu::WgmmaRegistersOp>(op);
+    return product && firstOf(product) != product;
+  }
+
+  explicit ProductRun(cu::WgmmaRegistersOp first) {
+    for (cu::WgmmaRegistersOp last = first, next; (next = neighbour(last, &Operation::getNextNode)); last = next, ++products_) {
+      std::optional<int64_t> by = stepTo(last, next);
+      if (!by || (products_ > 1 && step_ != *by))
+        break;
+      step_ = *by;
+    }
+  }
+  /// A helper's name, with what it has to know of the run.
+  std::string nameOf(StringRef helper) const {
+    return products_ == 1 ? helper.str() : (helper.drop_back() + ", " + llvm::Twine(products_) + ", " + llvm::Twine(step_) + ">").str();
+  }
+
+private:
+  /// The product whose run `product` belongs to: runs are as long as they can be, from the first one on.
+  static cu::WgmmaRegistersOp firstOf(cu::WgmmaRegistersOp product) {
+    cu::WgmmaRegistersOp first = product, before;
+    while ((before = neighbour(first, &Operation::getPrevNode)) && stepTo(before, first))
+      first = before;
+    std::optional<int64_t> step;
+    for (cu::WgmmaRegistersOp last = first; last != product;) {
+      cu::WgmmaRegistersOp next = neighbour(last, &Operation::getNextNode);
+      std::optional<int64_t> by = stepTo(last, next);
+      if (step && step != by)
+        first = next, step = std::nullopt;
+      else
+        step = by;
+      last = next;
+    }
+    return first;
+  }
+
+  static cu::WgmmaRegistersOp neighbour(Operation *op, Operation *(Operation::*step)()) {
+    Operation *other = (op->*step)();
+    while (other && isa<cu::DescAdvanceOp, arith::ConstantOp>(other))
+      other = (other->*step)();
+    return dyn_cast_if_present<cu::WgmmaRegistersOp>(other);
+  }
+
+  /// How many bytes descriptor `to` lies behind `from`.
+  static std::optional<int64_t> distance(Value from, Value to) {
+    auto split = [](Value descriptor) -> std::pair<Value, std::optional<int64_t>> {
+      auto advance = descriptor.getDefiningOp<cu::DescAdvanceOp>();
+      if (!advance)
+        return {descriptor, 0};
+      return {advance.getDescriptor(), getConstantIntValue(advance.getBytes())};
+    };
+    auto [root, begin] = split(from);
+    auto [other, end] = split(to);
+    return root == other && begin && end ? std::optional(*end - *begin) : std::nullopt;
+  }
+
+  /// How many bytes the second operand of `b` lies behind that of `a`; nothing where it may not stand in the same run.
+  static std::optional<int64_t> stepTo(cu::WgmmaRegistersOp a, cu::WgmmaRegistersOp b) {
+    auto isBehind = [](Value from, Value to, int64_t by) {
+      std::optional<int64_t> at = getConstantIntValue(from), then = getConstantIntValue(to);
+      return at && then && *then - *at == by;
+    };
+    const int64_t words = 128 / cast<MemRefType>(a.getA().getType()).getElementTypeBitWidth(); // elements of four
+    bool isAlike = a.getType() == b.getType() && a.getN() == b.getN() && a.getTransposeB() == b.getTransposeB();
+    if (!isAlike || b.getFresh() || b.getAccumulate() || a.getAcc() != b.getAcc() || a.getA() != b.getA() ||
+        !isBehind(a.getAccIndex(), b.getAccIndex(), 0) || !isBehind(a.getAIndex(), b.getAIndex(), words))
+      return std::nullopt;
+    std::optional<int64_t> by = distance(a.getB(), b.getB());
+    return by && *by % 16 == 0 ? by : std::nullopt;
+  }
+
+  int products_ = 1;
+  int64_t step_ = 0;
+};
+
+} // namespace
+
 bool Emitter::emitWarpgroupUnit(Operation *op) {
+  if (ProductRun::isInside(op))
+    return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<cu::WgmmaFenceOp>([&](cu::WgmmaFenceOp o) {
         if (!o.getFresh())
@@ -87,6 +178,7 @@ bool Emitter::emitWarpgroupUnit(Operation *op) {
           holdOperand(o.getA());
         return callHelper(o, "kc_wgmma_fence", ""), true;
       })
+      .Case<cu::DescAdvanceOp>([](auto o) { return llvm::all_of(o->getUsers(), &ProductRun::isInside); }) // the helper computes it
       .Case<cu::WgmmaCommitOp>([&](auto o) { return callHelper(o, "kc_wgmma_commit", ""), true; })
       .Case<cu::WgmmaWaitOp>([&](cu::WgmmaWaitOp o) {
         use("kc_wgmma_wait");
@@ -100,7 +192,7 @@ bool Emitter::emitWarpgroupUnit(Operation *op) {
         return true;
       })
       .Case<cu::WgmmaRegistersOp>([&](cu::WgmmaRegistersOp o) {
-        callHelper(o, wgmmaName("kc_wgmma_rs_", o.getType(), o.getN(), {o.getTransposeB() != 0}),
+        callHelper(o, ProductRun(o).nameOf(wgmmaName("kc_wgmma_rs_", o.getType(), o.getN(), {o.getTransposeB() != 0})),
                    address(o.getAcc(), o.getAccIndex()) + ", (const unsigned *)" + address(o.getA(), o.getAIndex()) + ", " +
                        operand(o.getB(), kConditional) + ", " + accumulates(o.getFresh(), o.getAccumulate()));
         return true;

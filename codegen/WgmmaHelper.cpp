@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "codegen/WgmmaHelper.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace kernelc::codegen {
@@ -25,52 +26,116 @@ constexpr Kind kKinds[] = {
     {"e5m2e4m3", "k32", "f32.e5m2.e4m3", false, false},
 };
 
+/// What a helper's name says.
+struct Helper {
+  const Kind *kind = nullptr;
+  bool inRegisters = false; ///< A, which then has no order
+  int n = 0;
+  llvm::SmallVector<int> orders;
+  int products = 1, stepB = 0; ///< with A in registers; bytes from the b of one to that of the next
+};
+
+std::optional<Helper> readName(llvm::StringRef rest) {
+  if (!rest.consume_front("kc_wgmma_") || !rest.consume_back(">"))
+    return std::nullopt;
+  Helper helper;
+  helper.inRegisters = rest.consume_front("rs_");
+  auto [type, list] = rest.split('<');
+  for (const Kind &k : kKinds)
+    if (type == k.name)
+      helper.kind = &k;
+  llvm::SmallVector<llvm::StringRef> parts;
+  list.split(parts, ", ");
+  llvm::SmallVector<int> numbers;
+  for (llvm::StringRef part : parts)
+    if (part.getAsInteger(10, numbers.emplace_back()))
+      return std::nullopt;
+  const int n = helper.n = numbers.front();
+  if (!helper.kind || n < 8 || n > 256 || n % 8 || (helper.kind->integer && n > 24 && n % 16))
+    return std::nullopt;
+  const size_t orders = !helper.kind->transposable ? 0 : helper.inRegisters ? 1 : 2;
+  const bool isRun = helper.inRegisters && numbers.size() == 3 + orders;
+  if (!isRun && numbers.size() != 1 + orders)
+    return std::nullopt;
+  helper.orders.assign(numbers.begin() + 1, numbers.begin() + 1 + orders);
+  if (isRun) {
+    helper.products = numbers[1 + orders];
+    helper.stepB = numbers.back();
+  }
+  bool isKnown = llvm::all_of(helper.orders, [](int order) { return order == 0 || order == 1; });
+  return isKnown && helper.products > 0 ? std::optional(helper) : std::nullopt;
+}
+
+/// The operands of the assembly: D's registers, then A's words or its descriptor, B's descriptor, whether the old D counts, and the
+/// descriptors of the further products. These are computed in C: NVVM and ptxas keep them where they kept those of single products.
+class Writer {
+public:
+  explicit Writer(const Helper &helper) : h_(helper), wordsOfA_(helper.inRegisters ? 4 * helper.products : 1) {}
+
+  std::string text(llvm::StringRef name) const {
+    const bool isRun = h_.products > 1;
+    std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (h_.kind->integer ? "int" : "float") + " *d, " +
+                       (h_.inRegisters ? "const unsigned *a" : "unsigned long long a") +
+                       ",\n    unsigned long long b, bool accumulate) {\n";
+    if (isRun) // inside, where a compile unit has all of it or nothing
+      text += "#define KC_D \\\n  \"{" + registers(" \\\n  ") + "}\"\n";
+    text += "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " + operand(wordsOfA_ + 1) + ", 0;\\n\"\n      \"";
+    if (isRun)
+      text += ".reg .pred q;\\nsetp.eq.b32 q, 0, 0;\\n\"\n      \"";
+    for (int i = 0; i < h_.products; ++i)
+      text += product(i) + (i + 1 < h_.products ? "\\n\"\n      \"" : "\\n}\"\n      : ");
+    return text + bindings() + (isRun ? "\n#undef KC_D\n}" : "\n}");
+  }
+
+private:
+  std::string operand(int i) const { return "%" + std::to_string(h_.n / 2 + i); }
+
+  /// All of D's, in lines of 16.
+  std::string registers(llvm::StringRef lineEnd) const {
+    std::string text;
+    for (int i = 0; i < h_.n / 2; ++i)
+      text += (i ? i % 16 ? ", " : ", \"" + lineEnd.str() + "\"" : "") + ("%" + std::to_string(i));
+    return text;
+  }
+
+  /// D += A * B of product `i`; the last operand decides whether the old D counts.
+  std::string product(int i) const {
+    std::string text, a = operand(0), b = operand(i ? wordsOfA_ + 1 + i : wordsOfA_);
+    if (h_.inRegisters)
+      a = "{" + operand(4 * i) + ", " + operand(4 * i + 1) + ", " + operand(4 * i + 2) + ", " + operand(4 * i + 3) + "}";
+    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(h_.n) + h_.kind->shape + "." + h_.kind->types;
+    text += h_.products > 1 ? " \" KC_D \"" : " {\"\n      \"" + registers("\n      ") + "}";
+    text += ", " + (h_.products > 1 ? "" : std::string("\"\n      \"")) + a + ", " + b + (i ? ", q" : ", p");
+    if (!h_.kind->integer) // signs of the operands
+      text += ", 1, 1";
+    for (int order : h_.orders)
+      text += ", " + std::to_string(order);
+    return text + ";";
+  }
+
+  std::string bindings() const {
+    std::string text;
+    auto add = [&](int i, const char *binding) { text += (i ? i % 8 ? ", " : ",\n        " : "") + (binding + std::to_string(i) + "])"); };
+    for (int i = 0; i < h_.n / 2; ++i)
+      add(i, h_.kind->integer ? "\"+r\"(d[" : "\"+f\"(d[");
+    text += "\n      : ";
+    for (int i = 0; h_.inRegisters && i < wordsOfA_; ++i)
+      add(i, "\"r\"(a[");
+    text += std::string(h_.inRegisters ? "" : "\"l\"(a)") + ", \"l\"(b), \"r\"((int)accumulate)";
+    for (int i = 1; i < h_.products; ++i)
+      text += (i % 4 ? ", " : ",\n        ") + ("\"l\"(b + " + std::to_string(h_.stepB / 16 * i) + ")");
+    return text + ");";
+  }
+
+  const Helper &h_;
+  const int wordsOfA_;
+};
+
 } // namespace
 
 std::optional<std::string> wgmmaHelperText(llvm::StringRef name) {
-  llvm::StringRef rest = name;
-  if (!rest.consume_front("kc_wgmma_") || !rest.consume_back(">"))
-    return std::nullopt;
-  const bool inRegisters = rest.consume_front("rs_"); // A, which then has no order
-  auto [type, numbers] = rest.split('<');
-  const Kind *kind = nullptr;
-  for (const Kind &k : kKinds)
-    if (type == k.name)
-      kind = &k;
-  llvm::SmallVector<llvm::StringRef> parts;
-  numbers.split(parts, ", ");
-  const size_t orders = !kind || !kind->transposable ? 0 : inRegisters ? 1 : 2;
-  int n = 0;
-  if (!kind || parts.size() != 1 + orders || parts[0].getAsInteger(10, n) || n < 8 || n > 256 || n % 8 ||
-      (kind->integer && n > 24 && n % 16))
-    return std::nullopt;
-  for (llvm::StringRef order : llvm::ArrayRef(parts).drop_front())
-    if (order != "0" && order != "1")
-      return std::nullopt;
-  auto operand = [&](int i) { return "%" + std::to_string(n / 2 + i); };
-  const int last = inRegisters ? 5 : 2;
-  // D += A * B; the last operand decides whether the old D counts.
-  std::string text = "template <> __device__ __forceinline__ void " + name.str() + "(" + (kind->integer ? "int" : "float") + " *d, " +
-                     (inRegisters ? "const unsigned *a" : "unsigned long long a") +
-                     ",\n    unsigned long long b, bool accumulate) {\n"
-                     "  asm volatile(\n      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, " +
-                     operand(last) + ", 0;\\n\"\n      \"wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind->shape + "." +
-                     kind->types + " {\"\n      \"";
-  for (int i = 0; i < n / 2; ++i)
-    text += (i ? i % 16 ? ", " : ", \"\n      \"" : "") + ("%" + std::to_string(i));
-  text += "}, \"\n      \"";
-  text += inRegisters ? "{" + operand(0) + ", " + operand(1) + ", " + operand(2) + ", " + operand(3) + "}" : operand(0);
-  text += ", " + operand(last - 1) + ", p";
-  if (!kind->integer) // signs of the operands
-    text += ", 1, 1";
-  for (llvm::StringRef order : llvm::ArrayRef(parts).drop_front())
-    text += ", " + order.str();
-  text += ";\\n}\"\n      : ";
-  const char *constraint = kind->integer ? "\"+r\"(d[" : "\"+f\"(d[";
-  for (int i = 0; i < n / 2; ++i)
-    text += (i ? i % 8 ? ", " : ",\n        " : "") + (constraint + std::to_string(i) + "])");
-  const char *a = inRegisters ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)";
-  return text + "\n      : " + a + ", \"l\"(b), \"r\"((int)accumulate));\n}";
+  std::optional<Helper> helper = readName(name);
+  return helper ? std::optional(Writer(*helper).text(name)) : std::nullopt;
 }
 
 } // namespace kernelc::codegen

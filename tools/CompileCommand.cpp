@@ -4,6 +4,8 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -51,11 +53,21 @@ public:
     auto now = std::chrono::steady_clock::now();
     double cpu = double(std::clock()) * 1e3 / CLOCKS_PER_SEC;
     if (!current_.empty())
-      phases_.push_back({current_, cpu - cpu_, std::chrono::duration<double, std::milli>(now - start_).count()});
+      add({current_, cpu - cpu_, std::chrono::duration<double, std::milli>(now - start_).count()});
     current_ = name;
     start_ = now;
     cpu_ = cpu;
   }
+  /// Within the current phase another one, of which there is one line however often it comes.
+  class Other {
+  public:
+    Other(Timer &timer, const std::string &name) : timer_(timer), before_(timer.current_) { timer.phase(name); }
+    ~Other() { timer_.phase(before_); }
+
+  private:
+    Timer &timer_;
+    std::string before_;
+  };
   void print() {
     phase("");
     Phase total{"total", 0, 0};
@@ -73,6 +85,16 @@ private:
     double cpu, wall; ///< milliseconds
   };
   static void print(const Phase &p) { std::cerr << absl::StrFormat("%10.3f ms CPU %10.3f ms  %s\n", p.cpu, p.wall, p.name); }
+
+  void add(const Phase &phase) {
+    auto known = std::find_if(phases_.begin(), phases_.end(), [&](const Phase &p) { return p.name == phase.name; });
+    if (known == phases_.end()) {
+      phases_.push_back(phase);
+      return;
+    }
+    known->cpu += phase.cpu;
+    known->wall += phase.wall;
+  }
 
   std::string current_;
   std::chrono::steady_clock::time_point start_;
@@ -232,24 +254,47 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
   return restored.ok() ? compile() : restored;
 }
 
-/// The best of the kernel's plans, where code is wanted.
-void keepBest(const Settings &s, Session &session, Program &program, const VariantOptions &options, Kernel &kernel,
-              std::vector<std::string> &remarks) {
-  absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
-  if (!nvrtc.ok() || (s.kind != "cubin" && s.kind != "header"))
-    return;
-  const std::string programName = absl::StrCat(kernel.name, ".cu");
-  auto compile = [&](const Variant &variant) -> absl::StatusOr<VariantCode> {
-    if (s.kind == "header")
-      return session.compileVariant(variant, programName);
-    absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch); // one file with all entries
+/// The code of variants' texts, each compiled once whether or not there is a cache.
+class Codes {
+public:
+  Codes(const Settings &s, Session &session, Timer &timer) : s_(s), session_(session), timer_(timer) {}
+
+  absl::StatusOr<VariantCode> compile(const Variant &variant, const std::string &programName) {
+    auto [known, isNew] = known_.try_emplace(variant.cudaText);
+    if (isNew) {
+      Timer::Other phase(timer_, "NVRTC");
+      known->second = compileNew(variant, programName);
+    }
+    return known->second;
+  }
+
+private:
+  absl::StatusOr<VariantCode> compileNew(const Variant &variant, const std::string &programName) {
+    if (s_.kind == "header")
+      return session_.compileVariant(variant, programName);
+    absl::StatusOr<Cubin> cubin = session_.compileToCubin(variant.cudaText, programName, s_.arch); // one file with all entries
     if (!cubin.ok())
       return cubin.status();
     VariantCode code;
     code.units.push_back({{}, variant.cudaText});
     code.cubins.push_back(*std::move(cubin));
     return code;
-  };
+  }
+
+  const Settings &s_;
+  Session &session_;
+  Timer &timer_;
+  std::map<std::string, absl::StatusOr<VariantCode>> known_;
+};
+
+/// The best of the kernel's plans, where code is wanted.
+void keepBest(const Settings &s, Session &session, Codes &codes, Program &program, const VariantOptions &options, Kernel &kernel,
+              std::vector<std::string> &remarks) {
+  absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
+  if (!nvrtc.ok() || (s.kind != "cubin" && s.kind != "header"))
+    return;
+  const std::string programName = absl::StrCat(kernel.name, ".cu");
+  auto compile = [&](const Variant &variant) { return codes.compile(variant, programName); };
   keepBestPlan({session.cache(), nameOf(**nvrtc), compile}, program, options, kernel);
   for (const std::string &r : kernel.variants[0].remarks)
     if (std::find(remarks.begin(), remarks.end(), r) == remarks.end())
@@ -263,36 +308,29 @@ void addRemarks(const Cubin &cubin, std::vector<std::string> &remarks) {
 }
 
 /// The product of one kernel from its compiled variant.
-absl::StatusOr<std::string> finish(const Settings &s, Session &session, const Kernel &kernel, Timer &timer,
+absl::StatusOr<std::string> finish(const Settings &s, Session &session, Codes &codes, const Kernel &kernel, Timer &timer,
                                    std::vector<std::string> &remarks) {
   const Variant &variant = kernel.variants[0];
   if (s.kind == "cuda")
     return variant.cudaText;
-  timer.phase("NVRTC");
   std::string programName = absl::StrCat(kernel.name, ".cu");
   auto ours = [&](const absl::Status &status) { // the text is kernelc's, so its errors are too
     return status.code() == absl::StatusCode::kInvalidArgument ? absl::InternalError(status.message()) : status;
   };
   if (s.kind == "ptx") {
+    timer.phase("NVRTC");
     absl::StatusOr<Nvrtc *> nvrtc = session.nvrtc();
     if (!nvrtc.ok())
       return nvrtc.status();
     absl::StatusOr<std::string> ptx = (*nvrtc)->compileToPtx(variant.cudaText, programName, s.arch);
     return ptx.ok() ? ptx : ours(ptx.status());
   }
-  if (s.kind == "header") {
-    absl::StatusOr<VariantCode> code = session.compileVariant(variant, programName);
-    if (!code.ok())
-      return ours(code.status());
-    for (const Cubin &cubin : code->cubins)
-      addRemarks(cubin, remarks);
-    return emitCudaHeader(kernel, code->images(variant));
-  }
-  absl::StatusOr<Cubin> cubin = session.compileToCubin(variant.cudaText, programName, s.arch); // one file with all entries
-  if (!cubin.ok())
-    return ours(cubin.status());
-  addRemarks(*cubin, remarks);
-  return cubin->bytes;
+  absl::StatusOr<VariantCode> code = codes.compile(variant, programName);
+  if (!code.ok())
+    return ours(code.status());
+  for (const Cubin &cubin : code->cubins)
+    addRemarks(cubin, remarks);
+  return s.kind == "header" ? emitCudaHeader(kernel, code->images(variant)) : code->cubins[0].bytes;
 }
 
 /// One run of the command: compiles a file's kernels one after the other, and gathers what all of them share.
@@ -311,6 +349,7 @@ public:
       return status.ok() ? writeOutput(s_.output, product_) : status;
     }
     session_ = Session::create();
+    codes_.emplace(s_, *session_, timer_);
     if (s_.kind == "cubin" || s_.kind == "header")
       session_->prepareCompiler();
     std::vector<absl::Status> refused; // one kernel's errors hide no other's
@@ -366,7 +405,7 @@ private:
         return w;
     if (s_.kind == "json")
       return absl::OkStatus();
-    absl::StatusOr<std::string> text = finish(s_, *session_, kernel, timer_, remarks_);
+    absl::StatusOr<std::string> text = finish(s_, *session_, *codes_, kernel, timer_, remarks_);
     if (!text.ok())
       return text.status();
     if (s_.kind == "cuda")
@@ -389,7 +428,7 @@ private:
     }
     absl::Status added = program_->withModule([&](mlir::ModuleOp module) { return addVariant(module, options, kernel); }, &remarks_);
     if (added.ok())
-      keepBest(s_, *session_, *program_, options, kernel, remarks_);
+      keepBest(s_, *session_, *codes_, *program_, options, kernel, remarks_);
     return added;
   }
 
@@ -420,6 +459,7 @@ private:
   std::vector<Kernel> kernels_;
   SizeFacts facts_;
   std::shared_ptr<Session> session_;
+  std::optional<Codes> codes_;     ///< of this session
   std::vector<std::string> texts_; ///< CUDA C of each kernel
   std::string product_;
 };

@@ -83,8 +83,10 @@ kc_code kc_compile(kc_session *session, const char *text, size_t length, const k
     options.schedule = o->schedule;
     options.scheduleName = o->schedule_name ? o->schedule_name : "<schedule>";
   }
-  auto kernels = o->known_only ? session->session->findAll(std::string(text, length), std::move(options))
-                               : session->session->compileAll(std::string(text, length), std::move(options));
+  if (o->known_only < 0 || o->known_only > 2)
+    return finish(absl::InvalidArgumentError(absl::StrCat("known_only is 0, 1 or 2, not ", o->known_only)));
+  auto kernels = o->known_only == 1 ? session->session->findAll(std::string(text, length), std::move(options))
+                                    : session->session->compileAll(std::string(text, length), std::move(options), o->known_only == 2);
   if (!kernels.ok())
     return finish(kernels.status());
   *program = new kc_program{*std::move(kernels)};

@@ -125,7 +125,8 @@ typedef struct {
   size_t num_float_constants;
   const kc_named_unsigned *unsigned_constants; /* the same for what `constants` cannot hold: 2^63 and more */
   size_t num_unsigned_constants;
-  int32_t known_only; /* KC_NOT_FOUND, at once, where the disk cache does not have what the text says */
+  int32_t known_only; /* 1: KC_NOT_FOUND, at once, where the disk cache does not have what the text says; 2: after that answer,
+                         compiles without asking the cache a second time */
 } kc_compile_options;
 
 /* Imports a source text; its errors are the message. `options` may be null. */

@@ -139,10 +139,10 @@ std::shared_ptr<Program> SessionState::findProgram(const std::string &text, cons
   return kernelc::findProgram(getCache(), signatureKey(text, programOptions), text, programOptions);
 }
 
-absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions) {
+absl::StatusOr<std::shared_ptr<Program>> SessionState::getProgram(std::string text, ProgramOptions programOptions, bool isNew) {
   DiskCache &disk = getCache();
   const CacheKey key = signatureKey(text, programOptions);
-  if (std::shared_ptr<Program> known = kernelc::findProgram(disk, key, text, programOptions))
+  if (std::shared_ptr<Program> known = isNew ? nullptr : kernelc::findProgram(disk, key, text, programOptions))
     return known;
   disk.countMiss();
   absl::StatusOr<std::shared_ptr<Program>> program = Program::create(std::move(text), std::move(programOptions));
@@ -166,8 +166,8 @@ static std::vector<std::shared_ptr<JitKernel>> kernelsOf(const std::shared_ptr<S
   return kernels;
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options) {
-  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options));
+absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> Session::compileAll(std::string text, ProgramOptions options, bool isNew) {
+  absl::StatusOr<std::shared_ptr<Program>> program = state_->getProgram(std::move(text), std::move(options), isNew);
   if (!program.ok())
     return program.status();
   return kernelsOf(state_, *program);

@@ -78,8 +78,8 @@ public:
   static std::shared_ptr<Session> create(SessionOptions options = {});
   ~Session();
 
-  /// All kernels of a source text.
-  absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> compileAll(std::string text, ProgramOptions options = {});
+  /// All kernels of a source text. `isNew`: findAll has just said that the disk cache does not know it, which is not asked again.
+  absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> compileAll(std::string text, ProgramOptions options = {}, bool isNew = false);
   /// The same of a text that the disk cache knows; NotFound of any other, which is not read.
   absl::StatusOr<std::vector<std::shared_ptr<JitKernel>>> findAll(std::string text, ProgramOptions options = {});
   /// The kernel `name` of a text; "" when it defines exactly one.

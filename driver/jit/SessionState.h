@@ -58,7 +58,7 @@ struct SessionState {
   absl::StatusOr<VariantCode> compileVariant(const Variant &variant, absl::string_view programName, bool mayCompile = true);
   ThreadPool &getPool();
   /// A source; its signatures come from the disk cache where that knows the text.
-  absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions);
+  absl::StatusOr<std::shared_ptr<Program>> getProgram(std::string text, ProgramOptions programOptions, bool isNew = false);
   /// The same of a text that the disk cache knows, else null.
   std::shared_ptr<Program> findProgram(const std::string &text, const ProgramOptions &programOptions);
   SharedStream &streamFor(Device &device, cuda::StreamHandle handle);

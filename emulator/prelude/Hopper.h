@@ -87,6 +87,12 @@ KCE_INLINE void wgmma(WgmmaKind a, WgmmaKind b, int n, int ta, int tb, void *d, 
   w.d = d, w.registersA = registersA, w.descA = descA, w.descB = descB;
   kce::call<&kce::Api::wgmma>()(&w);
 }
+/// So many products with A in registers, each with b so many bytes behind that of the one before.
+KCE_INLINE void wgmmas(int products, int stepB, WgmmaKind a, WgmmaKind b, int n, int tb, void *d, const unsigned *registersA,
+                       unsigned long long descB, int accumulate) {
+  for (int i = 0; i < products; ++i)
+    wgmma(a, b, n, 0, tb, d, registersA + 4 * i, 0, kc_desc_advance(descB, i * stepB), i ? 1 : accumulate);
+}
 } // namespace kce
 // The second name is the one with A in registers.
 #define KCE_WGMMA16(name, kind)                                                                                                            \
@@ -94,8 +100,9 @@ KCE_INLINE void wgmma(WgmmaKind a, WgmmaKind b, int n, int ta, int tb, void *d, 
   KCE_INLINE void kc_wgmma_##name(float *d, unsigned long long descA, unsigned long long descB, int accumulate) {                          \
     kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, TA, TB, d, nullptr, descA, descB, accumulate);                               \
   }                                                                                                                                        \
-  template <int N, int TB> KCE_INLINE void kc_wgmma_rs_##name(float *d, const unsigned *a, unsigned long long descB, int accumulate) {     \
-    kce::wgmma(kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, 0, TB, d, a, 0, descB, accumulate);                                          \
+  template <int N, int TB, int Products = 1, int StepB = 0>                                                                                \
+  KCE_INLINE void kc_wgmma_rs_##name(float *d, const unsigned *a, unsigned long long descB, int accumulate) {                              \
+    kce::wgmmas(Products, StepB, kce::WgmmaKind::kind, kce::WgmmaKind::kind, N, TB, d, a, descB, accumulate);                              \
   }
 KCE_WGMMA16(bf16, Bf16)
 KCE_WGMMA16(f16, F16)
@@ -104,8 +111,9 @@ KCE_WGMMA16(f16, F16)
   template <int N> KCE_INLINE void kc_wgmma_##name(D *d, unsigned long long descA, unsigned long long descB, int accumulate) {             \
     kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, nullptr, descA, descB, accumulate);                               \
   }                                                                                                                                        \
-  template <int N> KCE_INLINE void kc_wgmma_rs_##name(D *d, const unsigned *a, unsigned long long descB, int accumulate) {                 \
-    kce::wgmma(kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, 0, d, a, 0, descB, accumulate);                                         \
+  template <int N, int Products = 1, int StepB = 0>                                                                                        \
+  KCE_INLINE void kc_wgmma_rs_##name(D *d, const unsigned *a, unsigned long long descB, int accumulate) {                                  \
+    kce::wgmmas(Products, StepB, kce::WgmmaKind::kindA, kce::WgmmaKind::kindB, N, 0, d, a, descB, accumulate);                             \
   }
 KCE_WGMMA(tf32, Tf32, Tf32, float)
 KCE_WGMMA(e4m3, E4M3, E4M3, float)

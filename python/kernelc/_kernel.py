@@ -78,7 +78,7 @@ class Session:
         handle = C.c_void_p()
         # What the disk cache knows is there before another thread would have begun.
         if lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle)):
-            options.known_only = 0
+            options.known_only = 2
             patiently(lambda: lib.check(lib.library().kc_compile(self._handle, data, len(data), C.byref(options), C.byref(handle))))
         return Program(self, handle, {"text": text, "file": file, "precision": precision, "schedule": schedule, "constants": numbers})
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix descriptors, and wgmma of every type, shape, operand order and swizzle, with A
 // in shared memory or in registers. Operands are laid out by the host, as the PTX
-// manual's canonical layouts say; two steps along K, the second by kc_desc_advance.
+// manual's canonical layouts say; two steps along K, the second by kc_desc_advance or, with A in
+// registers, by one helper for both.
 #include "codegen/WgmmaHelper.h"
 #include "test/helpers/Cases.h"
 #include "test/helpers/Narrow.h"
@@ -64,23 +65,32 @@ struct OperandLayout {
   }
 };
 
+const int kMostColumns = 256;
+
 struct Product {
   Family family;
   bool inRegisters; ///< A
   int ta, tb, swizzle;
   std::vector<int> columns; ///< the N to run
   bool exact;
+  bool isRun = false; ///< one helper for both steps
 
+  OperandLayout layoutA() const { return {64, narrowBytes(family.a), swizzle, ta != 0}; }
+  OperandLayout layoutB() const { return {kMostColumns, narrowBytes(family.a), swizzle, tb != 0}; }
   std::string helper(int n) const {
     std::string name = std::string(inRegisters ? "kc_wgmma_rs_" : "kc_wgmma_") + family.name + "<" + std::to_string(n);
     if (family.transposes && !inRegisters)
       name += ", " + std::to_string(ta);
-    return family.transposes ? name + ", " + std::to_string(tb) + ">" : name + ">";
+    if (family.transposes)
+      name += ", " + std::to_string(tb);
+    if (isRun)
+      name += ", 2, " + std::to_string(layoutB().advance());
+    return name + ">";
   }
   std::string name() const {
     std::string order = family.transposes ? "_" + std::string(ta ? "t" : "n") + (tb ? "t" : "n") : "";
     return std::string(inRegisters ? "wgmma_rs_" : "wgmma_") + family.name + order + "_swizzle" + std::to_string(swizzle) +
-           (exact ? columns.size() > 8 ? "_every_n" : "" : "_random");
+           (exact ? columns.size() > 8 ? "_every_n" : "" : "_random") + (isRun ? "_run" : "");
   }
 };
 
@@ -99,11 +109,11 @@ std::vector<uint32_t> fragmentsOf(const std::vector<uint32_t> &bits, int depth, 
   return registers;
 }
 
-const int kRegionA = 16384, kRegionB = 32768, kMostColumns = 256;
+const int kRegionA = 16384, kRegionB = 32768;
 
 HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
   const int element = narrowBytes(p.family.a);
-  const OperandLayout a{64, element, p.swizzle, p.ta != 0}, b{kMostColumns, element, p.swizzle, p.tb != 0};
+  const OperandLayout a = p.layoutA(), b = p.layoutB();
   const int depth = a.depth();
   auto image = randomBits<uint8_t>(kRegionA + kRegionB, 120);
   std::vector<uint32_t> bitsOfA;
@@ -171,8 +181,7 @@ HelperCase makeProduct(const HelperCaseMaker &maker, const Product &p) {
 $operandA$
   unsigned long long b = kc_smem_desc(smem + $regionA$, $leadingB$, $strideB$, $swizzle$);
   kc_wgmma_fence();
-  $f$(d, $firstA$, b, $keep$);
-  $f$(d, $secondA$, kc_desc_advance(b, $advanceB$), 1);
+  $f$(d, $firstA$, b, $keep$);$second$
   kc_wgmma_commit();
   kc_wgmma_wait<0>();$hold$
 #pragma unroll
@@ -181,6 +190,7 @@ $operandA$
                                                       "< 8; i++) ra[i] = a[128 * i + t];"
                                                     : "  unsigned long long da = kc_smem_desc(smem, "
                                                       "$leadingA$, $strideA$, $swizzle$);"},
+                         {"second", p.isRun ? "" : "\n  $f$(d, $secondA$, kc_desc_advance(b, $advanceB$), 1);"},
                          {"firstA", p.inRegisters ? "ra" : "da"},
                          {"secondA", p.inRegisters ? "ra + 4" : "kc_desc_advance(da, $advanceA$)"},
                          {"bytes", std::to_string(kRegionA + kRegionB)},
@@ -206,12 +216,14 @@ $operandA$
 }
 
 void addProduct(std::vector<HelperCaseMaker> &cases, Product p) {
-  HelperCaseMaker maker{p.name(),
-                        90,
-                        90,
-                        {"kc_shared", "kc_smem_desc", "kc_desc_advance", "kc_wgmma_fence", "kc_wgmma_commit", "kc_wgmma_wait",
-                         holdName(p.family), "kc_fence_proxy_async"},
-                        nullptr};
+  HelperCaseMaker maker{
+      p.name(),
+      90,
+      90,
+      {"kc_shared", "kc_smem_desc", "kc_wgmma_fence", "kc_wgmma_commit", "kc_wgmma_wait", holdName(p.family), "kc_fence_proxy_async"},
+      nullptr};
+  if (!p.isRun)
+    maker.helpers.push_back("kc_desc_advance");
   if (p.inRegisters)
     maker.helpers.push_back("kc_wgmma_hold_a");
   for (int n : p.columns)
@@ -280,6 +292,12 @@ void addWgmmaCases(std::vector<HelperCaseMaker> &cases) {
             p.swizzle = swizzle;
             addProduct(cases, p);
           }
+          p.isRun = true;
+          for (int swizzle : inRegisters ? std::vector<int>{128, 0} : std::vector<int>()) {
+            p.swizzle = swizzle;
+            addProduct(cases, p);
+          }
+          p.isRun = false;
           if (isInteger(f.a))
             continue; // exact on every input
           p.swizzle = 128;

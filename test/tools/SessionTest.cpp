@@ -305,6 +305,9 @@ TEST(Session, ProgramsFromTheCacheAreNotRead) {
   EXPECT_EQ(second->cache().counters().misses.load(), 0);
   EXPECT_TRUE(second->findAll(guarded).ok());
   EXPECT_EQ(second->cache().counters().hits.load(), 1);
+  EXPECT_TRUE(second->compileAll(guarded, {}, /*isNew=*/true).ok()); // is not asked for again
+  EXPECT_EQ(second->cache().counters().hits.load(), 1);
+  EXPECT_EQ(second->cache().counters().misses.load(), 1);
   auto again = second->compile(unguarded);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ((*again)->recordParam(), -1);
