@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cu-ask-masks: see Passes.td.
 #include "ir/cu/Marks.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/cu/DeadCode.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -26,7 +27,8 @@ bool isPrivateArray(Value memory) { return memory.getDefiningOp<memref::AllocaOp
 /// The outermost of the unrolled loops around `op`; null without any.
 scf::ForOp unrolledAround(Operation *op) {
   scf::ForOp found;
-  for (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()); loop && cu::kUnroll.isAllOn(loop); loop = dyn_cast<scf::ForOp>(loop->getParentOp()))
+  for (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()); loop && cu::kUnroll.isAllOn(loop);
+       loop = dyn_cast<scf::ForOp>(loop->getParentOp()))
     found = loop;
   return found;
 }
@@ -153,7 +155,9 @@ private:
     for (int64_t i = 0; i < type.getNumElements(); ++i) {
       Value at = arith::ConstantIndexOp::create(b_, loc_, i);
       Value x = memref::LoadOp::create(b_, loc_, array, at);
-      found = !found ? x : most ? arith::MaxSIOp::create(b_, loc_, found, x).getResult() : arith::MinSIOp::create(b_, loc_, found, x).getResult();
+      found = !found ? x
+              : most ? arith::MaxSIOp::create(b_, loc_, found, x).getResult()
+                     : arith::MinSIOp::create(b_, loc_, found, x).getResult();
     }
     return found;
   }
@@ -182,7 +186,8 @@ int64_t timesOf(Operation *op) {
   return times;
 }
 
-/// Whether a round has products, and what CUDA cores do in it may hold them up; `own`: whether they stand in it without rounds of their own.
+/// Whether a round has products, and what CUDA cores do in it may hold them up; `own`: whether they stand in it without rounds of their
+/// own.
 bool hasProducts(scf::ForOp rounds, bool &own) {
   bool any = false;
   rounds->walk([&](Operation *op) {
@@ -192,7 +197,18 @@ bool hasProducts(scf::ForOp rounds, bool &own) {
   return any;
 }
 
-/// What fills an array of conditions or operands that only `masked` reads, by sums of indices alone, moves into its block.
+/// Whether what `fill` reads is the same ahead of `end`, an op behind it in its block.
+bool readsSame(scf::ForOp fill, Operation *end) {
+  auto isBetween = [&](Operation *user) {
+    Operation *at = fill->getBlock()->findAncestorOpInBlock(*user);
+    return !isa<memref::LoadOp>(user) && at && at != fill && fill->isBeforeInBlock(at) && !end->isBeforeInBlock(at);
+  };
+  bool all = true;
+  fill->walk([&](memref::LoadOp load) { all &= llvm::none_of(load.getMemRef().getUsers(), isBetween); });
+  return all;
+}
+
+/// What fills an array of conditions or operands that only `masked` reads moves into its block.
 void sinkFills(scf::ForOp masked) {
   SetVector<Operation *> arrays;
   masked->walk([&](memref::LoadOp load) {
@@ -209,11 +225,11 @@ void sinkFills(scf::ForOp masked) {
       isOwn &= store && !fill;
       fill = store ? unrolledAround(store) : scf::ForOp();
     }
-    bool isSum = fill && isPlain(fill);
-    if (isSum)
-      fill->walk([&](Operation *op) { isSum &= !isa<memref::LoadOp>(op) && (!isa<memref::StoreOp>(op) || op->getOperand(1) == array->getResult(0)); });
-    Operation *own = isSum && isOwn ? fill->getBlock()->findAncestorOpInBlock(*masked) : nullptr;
-    if (!own || own == fill || !fill->isBeforeInBlock(own))
+    bool isAlone = isOwn && fill && isPlain(fill);
+    if (isAlone)
+      fill->walk([&](memref::StoreOp store) { isAlone &= store.getMemRef() == array->getResult(0); });
+    Operation *own = isAlone ? fill->getBlock()->findAncestorOpInBlock(*masked) : nullptr;
+    if (!own || own == fill || !fill->isBeforeInBlock(own) || !readsSame(fill, own))
       continue;
     array->moveBefore(&masked->getBlock()->front());
     fill->moveAfter(array);
@@ -230,12 +246,24 @@ bool isIdle(scf::ForOp loop) {
   return all;
 }
 
+/// Erases what stands behind `before`, up to `end`, for nobody.
+void eraseDeadBetween(Operation *before, Operation *end) {
+  Operation *op = end->getPrevNode();
+  while (op != before) {
+    Operation *next = op->getPrevNode();
+    if (isOpTriviallyDead(op))
+      op->erase();
+    op = next;
+  }
+}
+
 /// Makes two of `loop`, of which one does without the masks that always hold there.
 void askOnce(scf::ForOp loop) {
   scf::ForOp rounds = roundsAround(loop);
   bool ownProducts = false;
   if (!rounds || !isPlain(loop) || !hasProducts(rounds, ownProducts))
     return;
+  Operation *before = loop->getPrevNode();
   SmallVector<arith::SelectOp> choices;
   Value all;
   Question question(loop);
@@ -249,8 +277,9 @@ void askOnce(scf::ForOp loop) {
     choices.push_back(choice);
     times += timesOf(choice);
   });
-  if (!all || times < kFewestChoices || (ownProducts && !question.asksData()))
-    return;
+  bool pays = all && times >= kFewestChoices && (!ownProducts || question.asksData());
+  if (!pays)
+    return eraseDeadBetween(before, loop);
   OpBuilder b(loop);
   auto branch = scf::IfOp::create(b, loop.getLoc(), all, true);
   OpBuilder plain = branch.getThenBodyBuilder();
@@ -271,6 +300,7 @@ void askOnce(scf::ForOp loop) {
     loop->moveBefore(some.thenBlock()->getTerminator());
     branch.erase();
   }
+  eraseDeadBetween(before, loop->getParentOp());
   sinkFills(loop);
 }
 
@@ -283,7 +313,6 @@ struct CuAskMasksPass : impl::CuAskMasksBase<CuAskMasksPass> {
     });
     for (Operation *loop : loops)
       askOnce(cast<scf::ForOp>(loop));
-    eraseDead(getOperation());
   }
 };
 
