@@ -108,6 +108,13 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     l.warps = 16;
     left = side * side;
   }
+  // Of a launch that has a thread for each point at once nothing is saved by vectors, and each block fetches more instructions before
+  // memory is asked for and behind that.
+  bool isOnGrid = contiguousCount == 1 && l.grid.size() == l.indices.size();
+  int64_t points = isOnGrid ? knownPoints(l.extents, l.grid, facts_) : -1;
+  bool isSmall = points >= 0 && points <= target_.smCount * costs_.pointwise.fewThreads;
+  if (isSmall)
+    left = l.warps * 32;
   for (int64_t index : order) {
     int64_t want = left;
     if (contiguousCount > 1 && contiguous >= 0 && counts(index))
@@ -117,7 +124,7 @@ void Scheduler::scheduleElementwise(LaunchPlan &l) {
     if (left <= 1)
       break;
   }
-  if (contiguousCount == 1 && cuts)
+  if (contiguousCount == 1 && cuts && !isSmall)
     cutAlongRows(l, ops_, facts_, costs_.alignedRows);
 }
 

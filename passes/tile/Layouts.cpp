@@ -101,6 +101,9 @@ private:
     int64_t shared = of.reduces && near >= 0 ? findSharedDim(c, near, of.reduced) : -1;
     if (shared >= 0) // of which windows have no vectors
       width = 1;
+    // Of a whole tile each thread has an element before one has two.
+    if (!of.reduces && llvm::equal(c.shape, func_.getTiles()) && llvm::product_of(c.shape) <= 32 * int64_t(func_.getWarps()))
+      width = 1;
     c.parent = blocked(c.shape, c.contiguous, width, of.reduced, near, shared);
     if (auto own = llvm::find_if(c.parent.reg, [&](const Digit &d) { return terms >= 0 && d.dim == terms; }); own != c.parent.reg.end())
       std::rotate(c.parent.reg.begin() + 1, own, own + 1);
