@@ -14,6 +14,7 @@ from unseen_row import ROWS, row  # noqa: F401
 from unseen_sequels import sequels
 from unseen_suites import suites
 from unseen_tables import tables
+from unseen_turned import turned
 from unseen_windows import windows
 
 
@@ -382,5 +383,5 @@ def blocks():
 
 
 for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains,
-               levels, branches, sequels, tables):
+               levels, branches, sequels, tables, turned):
     family()

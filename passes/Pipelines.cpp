@@ -139,6 +139,7 @@ static void addCopies(OpPassManager &pm, const TePlanOptions &options) {
   pm.addNestedPass<te::KernelOp>(createTeWindows(withFacts(TeWindowsOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeRepack(withFacts(TeRepackOptions(), options)));
   pm.addNestedPass<te::KernelOp>(createTeLayBatches());
+  pm.addNestedPass<te::KernelOp>(createTeTurnResults(withFacts(TeTurnResultsOptions(), options)));
   // Statements have the form in which they would be launches; nothing is inlined any more.
   pm.addNestedPass<te::KernelOp>(createTeBlockWindows(withFacts(TeBlockWindowsOptions(), options)));
   // Nothing is inlined any more: the keys stay where they are.

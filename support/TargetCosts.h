@@ -268,6 +268,7 @@ struct CopyCosts {
   int64_t shortRow = 32; ///< elements of a row that is worth no copy
   int64_t longRowBytes = 64;  ///< of slots, which need no neighbours
   int64_t largestWindow = 64; ///< points of a window of which a tile has all
+  double scattered = 8.8e4;   ///< results in a microsecond of which each is stored into a sector of its own
 
   /// Elements of `bits` bits of which rows of workspaces are multiples.
   int64_t elementsOfRow(int64_t bits) const { return workspaceRowBytes * 8 / bits; }

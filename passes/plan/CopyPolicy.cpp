@@ -7,6 +7,10 @@ using namespace mlir;
 
 namespace kernelc::te {
 
+bool CopyPolicy::paysToTurn(double elements, double bytes) const {
+  return elements / target->costs->copies.scattered > 2 * elements * bytes / target->partRates.memory + target->partRates.launch;
+}
+
 FailureOr<std::optional<CopyPolicy>> getCopyPolicy(KernelOp kernel, StringRef target, ArrayRef<int64_t> sizeDiv, ArrayRef<int64_t> sizeMax,
                                                    int64_t work, int64_t reuse) {
   FailureOr<const Target *> known = getTarget(kernel, target);

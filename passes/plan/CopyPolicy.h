@@ -27,6 +27,8 @@ struct CopyPolicy {
 
   /// What is known of the sizes; as long as this lives.
   SizeFacts facts() const { return {sizeDiv, sizeMax}; }
+  /// Whether so many results take less time written beside each other and read again than stored into a sector each.
+  bool paysToTurn(double elements, double bytes) const;
 };
 
 /// A pass's options, completed by the target (-1) and the kernel's schedule; nothing where that has no copies at all.

@@ -26,12 +26,16 @@ public:
   bool isAligned(mlir::Value tensor) const;
   /// The copy that makes tensor copies possible for a factor, or lets CUDA cores load vectors of it; nothing where they do already, or
   /// no copy would help.
-  std::optional<FactorCopy> find(ReduceOp reduce, const Contraction &c, mlir::Value factor) const;
+  std::optional<FactorCopy> find(mlir::Operation *statement, const Contraction &c, mlir::Value factor) const;
+  /// Whether what runs along a factor's memory is an index of which a tile has one point (a batch): a unit would bring each of its elements
+  /// from another row.
+  bool runsAcross(mlir::Operation *statement, const Contraction &c, mlir::Value factor) const;
 
 private:
-  std::optional<FactorCopy> forCores(ReduceOp reduce, const Contraction &c, mlir::Value factor) const;
-  std::optional<std::optional<FactorCopy>> along(ReduceOp reduce, const Contraction &c, mlir::Value factor, unsigned k) const;
-  bool isBesideGroups(ReduceOp reduce, llvm::ArrayRef<unsigned> groups, const LinearRead &read, unsigned r, unsigned d) const;
+  std::optional<FactorCopy> forCores(mlir::Operation *statement, const Contraction &c, mlir::Value factor) const;
+  std::optional<std::optional<FactorCopy>> along(mlir::Operation *statement, const Contraction &c, mlir::Value factor, unsigned k) const;
+  std::optional<FactorCopy> forChain(mlir::Operation *statement, const Contraction &c, mlir::Value factor) const;
+  bool isBesideGroups(mlir::Operation *statement, llvm::ArrayRef<unsigned> groups, const LinearRead &read, unsigned r, unsigned d) const;
 
   const Repacking &of_;
 };

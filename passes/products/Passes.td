@@ -256,6 +256,32 @@ def TeLayBatches : Pass<"te-lay-batches", "::kernelc::te::KernelOp"> {
   }];
 }
 
+def TeTurnResults : Pass<"te-turn-results", "::kernelc::te::KernelOp"> {
+  let summary = "Write results in the order of their product's tiles, and turn them in a launch of their own";
+  let description = [{
+    Where a batch of a product lies along the memory of what is returned, `o[b, d, i, w]` of an attention along i, each w its own, a tile has
+    one point of what runs along memory, and stores each result into a sector of its own. The pass has the product's launch write
+
+        laid[b, w, i, d] = f(p[b, w, i, d])
+
+    with the batches outermost and the columns of the tile beside each other, and a launch behind it turns them, `o[b, d, i, w] =
+    laid[b, w, i, d]`. Where f reads other tensors that run along w (gates, residuals), it is the product that is laid, and the second
+    launch computes f.
+
+    Done where that takes less time by the target's table: sectors that one element is stored into beside one more write and one more read.
+    What `te-repack` does for operands, this does for results.
+
+    *Runs after `te-repack` and `te-lay-batches`, before `te-plan`, because* nothing is inlined any more, and the plan asks how results lie.
+
+    Not tried: results that others read, too, or that are a product's with no function of it in between; conditions on results; products on
+    CUDA cores and on mma.sync. Numeric effect: none.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the architecture, as -arch takes it">,
+    ListOption<"sizeDiv", "size-div", "int64_t", "known divisor of each size">,
+    ListOption<"sizeMax", "size-max", "int64_t", "known bound of each size, -1: none">];
+}
+
 def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
   let summary = "Copy operands whose rows tensor copies cannot fetch into aligned workspaces";
   let description = [{
@@ -289,8 +315,9 @@ def TeRepack : Pass<"te-repack", "::kernelc::te::KernelOp"> {
 
     The pass acts where the sizes are bounded and the product is large enough to pay for the copy: the
     target's table says how many multiply-adds it needs as a whole (`repackWork`) and per element copied
-    (`repackReuse`). Far fewer are enough where rows begin inside 16 bytes, because a unit would read such
-    rows element by element (`repackRowsWork`, `repackRowsReuse`).
+    (`repackReuse`). Far fewer are enough where rows begin inside 16 bytes, or where a batch runs along memory (`q[b, d, i, w]` of an
+    attention along i, each w its own), because a unit would read such rows element by element (`repackRowsWork`, `repackRowsReuse`).
+    What components of a cascade take beside their factor in registers is turned for that, too, so that its columns lie along memory.
 
     *Runs after `te-simplify`, because* that pass would inline the copy into its reader again; *before
     `te-plan`, because* it chooses the unit by how the operands lie.

@@ -72,17 +72,16 @@ public:
   const FactorLayout &layout() const { return layout_; }
 
   struct Site {
-    ReduceOp reduce;
+    Operation *statement; ///< a sum, or a cascade of which one component is a sum of products
     Value factor;
     FactorCopy how;
   };
   StringRef name() const { return "te-repack"; }
 
   FailureOr<std::optional<Site>> find(Operation *op) {
-    auto reduce = cast<ReduceOp>(op);
     std::optional<FactorCopy> how =
-        c_ ? layout_.find(reduce, *c_, factor_) : findWindowWeights(of_, reduce, factor_.getDefiningOp<ReadOp>());
-    return how ? std::optional(Site{reduce, factor_, *how}) : std::nullopt;
+        c_ ? layout_.find(op, *c_, factor_) : findWindowWeights(of_, cast<ReduceOp>(op), factor_.getDefiningOp<ReadOp>());
+    return how ? std::optional(Site{op, factor_, *how}) : std::nullopt;
   }
   RewriteSketch sketch(const Site &site) const;
   void apply(const Site &site);
@@ -134,10 +133,24 @@ public:
             return failure();
         }
       }
-    return turnWindowWeights();
+    return succeeded(turnChained()) ? turnWindowWeights() : failure();
   }
 
 private:
+  /// What products take that are components of cascades, beside what they take from registers.
+  LogicalResult turnChained() {
+    for (CascadeOp cascade : llvm::to_vector(of_.kernel.getBlock().getOps<CascadeOp>()))
+      for (unsigned k = 0; k < cascade.getNumComponents(); ++k)
+        if (std::optional<Contraction> c = findContraction(cascade, k); c && isWorthCopies(cascade, *c)) {
+          copier_.setProduct(&*c);
+          for (Value factor : {c->a, c->b}) {
+            copier_.setFactor(factor);
+            if (failed(rewriteAt(of_.kernel, cascade, copier_)))
+              return failure();
+          }
+        }
+    return success();
+  }
   LogicalResult turnWindowWeights() {
     copier_.setProduct(nullptr);
     for (ReduceOp reduce : llvm::to_vector(of_.kernel.getBlock().getOps<ReduceOp>())) {
@@ -178,23 +191,23 @@ private:
 
   /// Whether the product goes to the unit that tensor copies feed, or to CUDA cores whose slots asynchronous copies fill, and
   /// is long enough that a pass over its operands before it is paid back.
-  bool isWorthCopies(ReduceOp reduce, const Contraction &c) {
+  bool isWorthCopies(Operation *statement, const Contraction &c) {
     const FactorLayout &layout = copier_.layout();
     bool cores = layout.isOnCores(c);
-    if (!cores && !(of_.target.wgmma && findWarpgroupType(c)))
+    if (!cores && !(of_.target.wgmma && findWarpgroupForm(c)))
       return false;
-    if (cores && isChained(reduce, of_.target, of_.facts)) // whose rows each block brings once
+    if (cores && isChained(statement, of_.target, of_.facts)) // whose rows each block brings once
       return false;
-    std::optional<double> work = of_.workOf(reduce, c);
+    std::optional<double> work = of_.workOf(statement, c);
     if (!work)
       return false;
     double copied = 0;
-    bool rows = false; // copied because of how they begin
+    bool rows = false; // copied because of how they begin, or because no tile runs along them
     for (Value factor : {c.a, c.b})
-      if (layout.find(reduce, c, factor)) {
+      if (layout.find(statement, c, factor)) {
         Value tensor = findOperandRead(factor).getTensor();
         copied += of_.elementsOf(tensor);
-        rows |= !layout.isAligned(tensor);
+        rows |= !layout.isAligned(tensor) || layout.runsAcross(statement, c, factor);
       }
     const LeastWork &least = cores ? of_.policy.cores : rows ? of_.policy.rows : of_.policy.copies;
     return copied && least.isMet(*work, copied);
@@ -244,27 +257,27 @@ private:
 };
 
 RewriteSketch FactorCopier::sketch(const Site &site) const {
-  ReduceOp reduce = site.reduce;
+  Operation *statement = site.statement;
   ReadOp read = findOperandRead(site.factor);
   TensorSketch from = sketchTensor(read.getTensor()), copy{extentsOf(read.getTensor(), site.how.last), from.element};
   RewriteSketch s;
-  StatementSketch own = s.sketchOf(reduce);
-  own.loads = s.loadsIn({&reduce.getBody()}, {read});
+  StatementSketch own = s.sketchOf(statement);
+  own.loads = s.loadsIn(llvm::map_to_vector(statement->getRegions(), [](Region &body) { return &body; }), {read});
   Value known = copies_.lookup({read.getTensor(), site.how.last});
   if (!known)
     s.make({ComputeOp::getOperationName(), copy.shape, unsigned(copy.shape.getNumResults()), {from}, {copy}});
   bool isRead = false; // by its other factor
-  reduce->walk([&](ReadOp other) { isRead |= known && other.getTensor() == known; });
+  statement->walk([&](ReadOp other) { isRead |= known && other.getTensor() == known; });
   if (!isRead)
     own.loads.push_back(copy);
-  s.drop(reduce);
+  s.drop(statement);
   s.make(own);
   return s;
 }
 
 /// factor = T[map]  →  P[i.., j] = T[..] if j < rows' length else 0;  factor = P[map']
 void FactorCopier::apply(const Site &site) {
-  ReduceOp reduce = site.reduce;
+  const Location loc = site.statement->getLoc();
   const unsigned last = site.how.last;
   ReadOp read = findOperandRead(site.factor);
   Value tensor = read.getTensor();
@@ -272,19 +285,19 @@ void FactorCopier::apply(const Site &site) {
   if (!copy) {
     copy = makeCopy(tensor, last);
     if (last == fastestDim(getTensorShape(tensor)))
-      emitRemark(reduce.getLoc()) << "the rows of '" << nameOfOperand(tensor) << "' are not known to be multiples of " << kRowBytes
-                                  << " bytes: it is copied into an aligned workspace first";
+      emitRemark(loc) << "the rows of '" << nameOfOperand(tensor) << "' are not known to be multiples of " << kRowBytes
+                      << " bytes: it is copied into an aligned workspace first";
     else if (!c_)
-      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor)
-                                  << "' runs along the summed index, where results beside each other are vectors: it is transposed into a "
-                                  << "workspace first";
+      emitRemark(loc) << "'" << nameOfOperand(tensor)
+                      << "' runs along the summed index, where results beside each other are vectors: it is transposed into a "
+                      << "workspace first";
     else if (layout_.isOnCores(*c_))
-      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor)
-                                  << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
-                                  << "of columns: it is transposed into a workspace first";
+      emitRemark(loc) << "'" << nameOfOperand(tensor)
+                      << "' runs along the summed index, where CUDA cores multiply vectors of rows by vectors "
+                      << "of columns: it is transposed into a workspace first";
     else
-      emitRemark(reduce.getLoc()) << "'" << nameOfOperand(tensor) << "' is not contiguous along the summed index that its rows of "
-                                  << read.getResult().getType() << " should run along: it is transposed into a workspace first";
+      emitRemark(loc) << "'" << nameOfOperand(tensor) << "' is not contiguous along the summed index that its rows of "
+                      << read.getResult().getType() << " should run along: it is transposed into a workspace first";
   }
   SmallVector<AffineExpr> subscripts(read.getMapOrIdentity().getResults());
   toCopy(subscripts, last);

@@ -7,10 +7,10 @@ using namespace mlir;
 
 namespace kernelc::te {
 
-std::optional<double> Repacking::workOf(ReduceOp reduce, const Contraction &c) const {
+std::optional<double> Repacking::workOf(Operation *statement, const Contraction &c) const {
   double work = 1;
   for (unsigned d : llvm::concat<const unsigned>(c.batch, c.m, c.n, c.k)) {
-    int64_t most = knownMax(reduce.getExtents().getResult(d), facts);
+    int64_t most = knownMax(getExtents(statement).getResult(d), facts);
     if (most < 0)
       return std::nullopt;
     work *= double(most);

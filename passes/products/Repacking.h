@@ -19,7 +19,7 @@ public:
   SizeFacts facts;
 
   /// The multiply-adds of a product, where its extents are bounded: long enough for all we know is not enough.
-  std::optional<double> workOf(ReduceOp reduce, const Contraction &c) const;
+  std::optional<double> workOf(mlir::Operation *statement, const Contraction &c) const;
   /// The elements of `tensor`, or more than any device has where its extents are not bounded.
   double elementsOf(mlir::Value tensor) const;
   /// `e` as it is where it is known to be a multiple of `unit`.
