@@ -158,8 +158,11 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
 LogicalResult LaunchEmitter::emitWithinTile(ReduceOp op, ArrayRef<int64_t> dims) {
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   SmallVector<Value> terms = reduceTerms(op, dims, {}, loc);
-  if (terms.empty())
-    return failure();
+  return success(!terms.empty() && succeeded(finishWithinTile(op, dims, terms.front())));
+}
+
+LogicalResult LaunchEmitter::finishWithinTile(ReduceOp op, ArrayRef<int64_t> dims, Value terms) {
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
   BodyToTiles shaper(b_, c_, op, dims);
   SmallVector<int64_t> reduced(dims.drop_front(op.getNumParallel()));
   llvm::sort(reduced);

@@ -198,6 +198,11 @@ std::optional<int64_t> findScannedIndex(const LaunchPlan &l, ArrayRef<Operation 
   return l.dims.front()[scan->along];
 }
 
+bool isReducedOver(const LaunchPlan &l, size_t member, ArrayRef<Operation *> ops, int64_t index) {
+  ArrayRef<int64_t> dims = l.dims[member], kept = dims.take_front(getNumParallel(ops[l.ops[member]]));
+  return llvm::is_contained(dims.drop_front(kept.size()), index) && !llvm::is_contained(kept, index);
+}
+
 bool isMadeIn(const LaunchPlan &l, ArrayRef<Operation *> ops, Value tensor) {
   Operation *maker = tensor.getDefiningOp();
   return maker && llvm::any_of(l.ops, [&](int64_t ordinal) { return ops[ordinal] == maker; });
