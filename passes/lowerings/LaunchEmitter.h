@@ -202,8 +202,8 @@ private:
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
   /// A reduction over indices of which the current tile has all points.
   mlir::LogicalResult emitWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
-  /// The same of its terms, which are there.
-  mlir::LogicalResult finishWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::Value terms);
+  /// The same of its terms in all tiles, which are there; of arg reductions with their positions.
+  mlir::LogicalResult finishWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange partials);
   /// A reduction's terms in the tile at the current offsets, combined with `carried` where there is such; of arg reductions their
   /// positions, too. Nothing after a diagnostic.
   Values reduceTerms(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange carried, mlir::Location loc);

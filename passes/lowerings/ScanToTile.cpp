@@ -12,6 +12,9 @@ namespace kernelc {
 
 using namespace te;
 
+/// Tiles that a reduction over rows has come to: the positions beside the elements that stand there.
+static unsigned statesOf(ReduceOp reduce) { return reduce.isArg() ? 2 : 1; }
+
 SmallVector<Value> LaunchEmitter::startOfScans(int64_t along, bool isWalked) {
   SmallVector<Value> carries;
   for (size_t n = 0; n < l_.ops.size(); ++n) {
@@ -20,11 +23,13 @@ SmallVector<Value> LaunchEmitter::startOfScans(int64_t along, bool isWalked) {
     SmallVector<int64_t> beside;
     llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (reduce && isWalked && isReducedOver(l_, n, ops_, along))
-      carries.push_back(
-          identityTile(reduce.getKind(),
-                       RankedTensorType::get(BodyToTiles(b_, c_, reduce, dims).shapeOf(dims), reduce.getYield().getValues()[0].getType()),
-                       reduce.getLoc()));
+    if (reduce && isWalked && isReducedOver(l_, n, ops_, along)) {
+      SmallVector<int64_t> full = BodyToTiles(b_, c_, reduce, dims).shapeOf(dims);
+      for (unsigned k = 0; k < statesOf(reduce); ++k) {
+        Type element = k ? b_.getIndexType() : reduce.getYield().getValues()[0].getType();
+        carries.push_back(identityTile(reduce.getKind(), RankedTensorType::get(full, element), reduce.getLoc()));
+      }
+    }
     if (!findScanOf(op))
       continue;
     if (auto fold = dyn_cast<FoldOp>(op))
@@ -53,15 +58,15 @@ LogicalResult LaunchEmitter::emitInWalk(size_t member, int64_t along, bool isWal
     return emitScan(reduce, *scan, dims, state[next++]);
   if (!isWalked || !isReducedOver(l_, member, ops_, along))
     return emitWithinTile(reduce, dims);
-  SmallVector<Value> terms = reduceTerms(reduce, dims, state[next], NameLoc::get(b_.getStringAttr(nameOf(op)), op->getLoc()));
-  if (terms.empty())
-    return failure();
-  state[next++] = terms.front();
-  return success();
+  MutableArrayRef<Value> own = state.slice(next, statesOf(reduce));
+  next += own.size();
+  SmallVector<Value> terms = reduceTerms(reduce, dims, own, NameLoc::get(b_.getStringAttr(nameOf(op)), op->getLoc()));
+  llvm::copy(terms, own.begin());
+  return success(!terms.empty());
 }
 
 LogicalResult LaunchEmitter::emitScans(int64_t along) {
-  Operation *first = ops_[l_.ops.front()];
+  Operation *first = ops_[*llvm::find_if(l_.ops, [&](int64_t o) { return findScanOf(ops_[o]).has_value(); })];
   bool isReverse = findScanOf(first)->reverse;
   Location loc = cu::unnamed(first->getLoc());
   SmallVector<int64_t> loops = loopsOf(along);
@@ -100,8 +105,9 @@ LogicalResult LaunchEmitter::emitBehindWalk(int64_t along, bool isWalked, ArrayR
     }
     auto reduce = dyn_cast<ReduceOp>(op);
     if (isWalked && reduce && isReducedOver(l_, n, ops_, along)) {
-      if (failed(finishWithinTile(reduce, dims, last[next++])))
+      if (failed(finishWithinTile(reduce, dims, last.slice(next, statesOf(reduce)))))
         return failure();
+      next += statesOf(reduce);
     } else if (findScanOf(op))
       next += isa<FoldOp>(op) ? cast<FoldOp>(op).getNumComponents() : 1;
   }

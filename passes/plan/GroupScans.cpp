@@ -26,9 +26,8 @@ void Grouper::startScan(int64_t i, const Scan &scan) {
       addIndex(g, op, d);
   addIndex(g, op, scan.along);
   g.dims.push_back(std::move(dims));
-  int64_t length = knownMax(getExtents(op).getResult(scan.along), facts_);
   g.hasWalk = walksRows(op, scan);
-  g.hasRows = g.hasWalk && runsAlongMemory(op, scan) && length <= longestHeldRow(op, target_.costs->scans);
+  g.hasRows = holdsRows(op, scan);
   owner_[i] = groups_.size();
   groups_.push_back(std::move(g));
 }
@@ -37,6 +36,42 @@ bool Grouper::walksRows(Operation *op, const Scan &scan) {
   auto fold = dyn_cast<FoldOp>(op);
   return (!fold || fold.getMonoid()) && knownMax(getExtents(op).getResult(scan.along), facts_) >= 0 &&
          !looksBack(op, scan, facts_, target_);
+}
+
+bool Grouper::holdsRows(Operation *op, const Scan &scan) {
+  return walksRows(op, scan) && runsAlongMemory(op, scan) &&
+         knownMax(getExtents(op).getResult(scan.along), facts_) <= longestHeldRow(op, target_.costs->scans);
+}
+
+bool Grouper::joinRows(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads, const Scan &scan) {
+  Operation *op = ops_[i];
+  Group &g = groups_[candidate];
+  const int64_t along = g.along();
+  bool isOfRows = holdsRows(op, scan) && g.loops.empty() && g.whole.empty() && g.extents.size() == g.grid + 1 &&
+                  getNumParallel(op) == g.grid + 1 && g.extents[along] == getExtents(op).getResult(scan.along) &&
+                  llvm::all_of(llvm::seq<size_t>(0, g.ops.size()), [&](size_t n) {
+                    auto reduce = dyn_cast<ReduceOp>(ops_[g.ops[n]]);
+                    bool isSum = reduce && !findGeneralContraction(reduce) && reduce.getNumDims() == g.grid + 1 && isRowSum(g, g.ops[n]);
+                    return isSum || (isa<ComputeOp>(ops_[g.ops[n]]) && hasAtOnce(g, ops_[g.ops[n]]));
+                  });
+  if (!isOfRows)
+    return false;
+  SmallVector<int64_t> map(getExtents(op).getNumResults(), -1);
+  for (ReadOp read : reads) {
+    int64_t producer = ordinal_[read.getTensor()];
+    if (owner_[producer] == candidate && (read.getBounds() != BoundsMode::InBounds || !unify(op, read, g, producer, map)))
+      return false;
+  }
+  for (unsigned d : {scan.along, scan.reduced})
+    if (map[d] >= 0 && map[d] != along)
+      return false;
+  map[scan.along] = map[scan.reduced] = along;
+  if (llvm::is_contained(map, -1))
+    return false;
+  g.isReverse = scan.reverse;
+  g.hasWalk = g.hasRows = g.sumsRows = true;
+  adopt(i, candidate, map);
+  return true;
 }
 
 bool Grouper::isRowSum(const Group &g, int64_t producer) const {
@@ -50,7 +85,7 @@ bool Grouper::canGoAlong(const Group &g, Operation *op) {
   if (std::optional<Scan> scan = findScanOf(op))
     return g.hasWalk && scan->reverse == *g.isReverse && walksRows(op, *scan);
   auto reduce = dyn_cast<ReduceOp>(op);
-  return isa<ComputeOp>(op) || (reduce && !reduce.isArg() && !findGeneralContraction(reduce));
+  return isa<ComputeOp>(op) || (reduce && !findGeneralContraction(reduce));
 }
 
 bool Grouper::joinScan(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
@@ -84,7 +119,7 @@ bool Grouper::joinScan(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
   SmallVector<int64_t> reduced(map.begin() + parallel, map.end());
   bool sumsRows = g.hasWalk && g.inTile.empty() && reduced.size() == 1 && reduced.front() == g.along();
   auto reduce = dyn_cast<ReduceOp>(op);
-  bool sumsBeside = !reduce || (isa<FoldOp>(ops_[g.ops.front()]) && !g.sumsRows && !reduce.getCondition() &&
+  bool sumsBeside = !reduce || (isa<FoldOp>(ops_[g.ops.front()]) && !g.sumsRows && !reduce.isArg() && !reduce.getCondition() &&
                                 !reduce.getYield().getCondition() && llvm::all_of(reduced, [&](int64_t index) {
                                   return index < int64_t(g.grid) && knownMax(g.extents[index], facts_) > 0 &&
                                          knownMax(g.extents[index], facts_) <= target_.costs->folds.largestInTile;

@@ -88,6 +88,10 @@ private:
   /// which a block walks as a whole, reductions over indices beside the scan of which a tile has all points, as recurrences' do, and what
   /// is computed from those.
   bool joinScan(int64_t i, int64_t candidate, llvm::ArrayRef<ReadOp> reads);
+  /// A scan of rows behind what is reduced over them, where a block has each row at once.
+  bool joinRows(int64_t i, int64_t candidate, llvm::ArrayRef<ReadOp> reads, const Scan &scan);
+  /// Whether a block has each row of a scan at once.
+  bool holdsRows(mlir::Operation *op, const Scan &scan);
   /// Whether the blocks of a scan walk each row from end to end.
   bool walksRows(mlir::Operation *op, const Scan &scan);
   /// Whether a member, by its ordinal, is reduced over the rows of the group's scan.

@@ -143,7 +143,9 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     return false;
   if (g.isReverse && (findScanOf(op) || !isa<FoldOp, RecurrenceOp>(op)))
     return joinScan(i, candidate, reads);
-  if (findScanOf(op) || isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
+  if (std::optional<Scan> scan = findScanOf(op))
+    return joinRows(i, candidate, reads, *scan);
+  if ( isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
     return false;
   if (auto reader = dyn_cast<ReduceOp>(op))
     if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
