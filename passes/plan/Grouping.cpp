@@ -145,7 +145,7 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
     return joinScan(i, candidate, reads);
   if (std::optional<Scan> scan = findScanOf(op))
     return joinRows(i, candidate, reads, *scan);
-  if ( isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
+  if (isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
     return false;
   if (auto reader = dyn_cast<ReduceOp>(op))
     if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
