@@ -98,7 +98,7 @@ def inputs_of(row, kernel, sizes, device):
     import torch
     from compile_time import extents
     from kernelc import _library as roles
-    types = {"f32": torch.float32, "bf16": torch.bfloat16, "f8e4m3": torch.float8_e4m3fn, "i64": torch.int64, "i32": torch.int32, "u32": torch.uint32, "u8": torch.uint8, "i8": torch.int8}
+    types = {"f32": torch.float32, "bf16": torch.bfloat16, "f8e4m3": torch.float8_e4m3fn, "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "u32": torch.uint32, "u8": torch.uint8, "i8": torch.int8}
     found = []
     torch.manual_seed(1)
     for (name, kind, role, _), shape in zip(kernel.params, kernel.shapes):

@@ -4,6 +4,7 @@ training and of large models, and what was added since, stand in files of their 
 from unseen_branches import branches
 from unseen_chains import chains
 from unseen_domains import domains
+from unseen_engines import engines
 from unseen_fields import fields
 from unseen_further import further
 from unseen_later import later
@@ -12,6 +13,7 @@ from unseen_models import models
 from unseen_newer import newer
 from unseen_row import ROWS, row  # noqa: F401
 from unseen_sequels import sequels
+from unseen_signals import signals
 from unseen_suites import suites
 from unseen_tables import tables
 from unseen_turned import turned
@@ -383,5 +385,5 @@ def blocks():
 
 
 for family in (fused, blocks, newer, convolutions, products, memory, later, further, chains, models, fields, suites, windows, domains,
-               levels, branches, sequels, tables, turned):
+               levels, branches, sequels, tables, turned, signals, engines):
     family()

@@ -119,10 +119,16 @@ static bool picksOfRows(ReadOp read) {
   return rows.all();
 }
 
+/// Whether a pointwise statement reads the element that its subscripts come to, brought back into the tensor from the other end.
+static bool isBroughtBack(ReadOp read) {
+  auto statement = dyn_cast<ComputeOp>(read->getParentOp());
+  return statement && (read.getBounds() == BoundsMode::Wrap || read.getBounds() == BoundsMode::Reflect) && !feedsReduction(statement);
+}
+
 ComputeOp findDefinition(ReadOp read) {
   auto producer = read.getTensor().getDefiningOp<ComputeOp>();
   bool exists = read.getBounds() == BoundsMode::InBounds || read.getBounds() == BoundsMode::Assume || isAtNearest(read) ||
-                (producer && picksOfRows(read) && readsAtPoint(producer));
+                (producer && (picksOfRows(read) || isBroughtBack(read)) && readsAtPoint(producer));
   return producer && exists && isDefinition(producer) && !producer->isAncestor(read) ? producer : ComputeOp();
 }
 
@@ -150,8 +156,9 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
   AffineMap map = read.getMapOrIdentity();
   IRMapping mapping;
   SmallVector<Value> subscripts, own;
-  bool isEdge = read.getBounds() == BoundsMode::Edge || read.getBounds() == BoundsMode::Pad, byReads = isEdge && readsAtPoint(producer);
-  bool isPicked = byReads && !isAtNearest(read);
+  bool isEdge = read.getBounds() == BoundsMode::Edge || read.getBounds() == BoundsMode::Pad;
+  bool byReads = (isEdge || isBroughtBack(read)) && readsAtPoint(producer);
+  bool isPicked = isEdge && byReads && !isAtNearest(read);
   for (auto [r, e] : llvm::enumerate(map.getResults())) {
     Value v = materialize(rewriter, read.getLoc(), e, read.getOperands_(), map.getNumSymbols());
     if (!v)
@@ -172,7 +179,7 @@ LogicalResult inlineRead(RewriterBase &rewriter, ReadOp read) {
                                              size_t r = llvm::find(subscripts, v) - subscripts.begin();
                                              return r < subscripts.size() && !isWithin(read, r, v);
                                            })) {
-      at.setBounds(isPicked ? BoundsMode::Pad : BoundsMode::Edge);
+      at.setBounds(isPicked ? BoundsMode::Pad : isEdge ? BoundsMode::Edge : read.getBounds());
       if (isPicked) { // (there may be no nearest element)
         OpBuilder::InsertionGuard guard(rewriter);
         rewriter.setInsertionPoint(at);

@@ -12,7 +12,8 @@ namespace kernelc::te {
 bool isDefinition(ComputeOp op);
 
 /// The definition whose element `read` reads, or null. The element has to exist; under `.edge` and `.pad` the nearest one has to, and
-/// the statement that reads has to be pointwise, not a reduction, or to read each row once.
+/// the statement that reads has to be pointwise, not a reduction, or to read each row once. Under `.wrap` and `.reflect` that statement
+/// is pointwise, too, and the definition does nothing with its point but read there.
 ComputeOp findDefinition(ReadOp read);
 
 /// Replaces `read` of a definition, and the equal reads of its block, by the definition's body at its subscripts. Fails,

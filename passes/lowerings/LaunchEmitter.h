@@ -166,7 +166,13 @@ private:
 
   // ScanToTile.cpp
   /// The statements of a launch of scans along launch index `along`: tile by tile, carrying what each scan has come to.
+  /// What is reduced over `along` is carried where rounds walk it, and what is computed from that stands behind them.
   mlir::LogicalResult emitScans(int64_t along);
+  /// What its rounds carry, in the order of its statements.
+  Values startOfScans(int64_t along, bool isWalked);
+  /// A statement in a round. `state`: what all of them carry, this one's from `next` on, which becomes that of the next statement.
+  mlir::LogicalResult emitInWalk(size_t member, int64_t along, bool isWalked, llvm::MutableArrayRef<mlir::Value> state, size_t &next);
+  mlir::LogicalResult emitBehindWalk(int64_t along, bool isWalked, llvm::ArrayRef<mlir::Value> last);
   /// One tile of a scan; `carry` becomes what the next tile starts from.
   mlir::LogicalResult emitScan(te::ReduceOp op, const te::Scan &scan, llvm::ArrayRef<int64_t> dims, mlir::Value &carry);
 
@@ -196,6 +202,8 @@ private:
   mlir::LogicalResult emitReduce(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
   /// A reduction over indices of which the current tile has all points.
   mlir::LogicalResult emitWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims);
+  /// The same of its terms in all tiles, which are there; of arg reductions with their positions.
+  mlir::LogicalResult finishWithinTile(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange partials);
   /// A reduction's terms in the tile at the current offsets, combined with `carried` where there is such; of arg reductions their
   /// positions, too. Nothing after a diagnostic.
   Values reduceTerms(te::ReduceOp op, llvm::ArrayRef<int64_t> dims, mlir::ValueRange carried, mlir::Location loc);

@@ -111,7 +111,6 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   if (std::optional<Contraction> c = findGeneralContraction(op))
     return emitContraction(op, *c, dims);
   Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
-  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
   BodyToTiles shaper(b_, c_, op, dims);
   SmallVector<int64_t> full = shaper.shapeOf(dims);
   bool arg = op.isArg();
@@ -137,6 +136,20 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
   clearDataSpans();
   if (!ok)
     return failure();
+  return finishWithinTile(op, dims, partials);
+}
+
+LogicalResult LaunchEmitter::emitWithinTile(ReduceOp op, ArrayRef<int64_t> dims) {
+  SmallVector<Value> terms = reduceTerms(op, dims, {}, NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc()));
+  return success(!terms.empty() && succeeded(finishWithinTile(op, dims, terms)));
+}
+
+LogicalResult LaunchEmitter::finishWithinTile(ReduceOp op, ArrayRef<int64_t> dims, ValueRange partials) {
+  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
+  BodyToTiles shaper(b_, c_, op, dims);
+  ArrayRef<int64_t> reduced = dims.drop_front(op.getNumParallel());
+  Type element = op.getYield().getValues()[0].getType();
+  const bool arg = op.isArg();
   SmallVector<int64_t> kept(dims.take_front(op.getNumParallel()));
   SmallVector<int64_t> outShape = shaper.shapeOf(kept);
   SmallVector<Type> outTypes{RankedTensorType::get(outShape, element)};
@@ -152,20 +165,6 @@ LogicalResult LaunchEmitter::emitReduce(ReduceOp op, ArrayRef<int64_t> dims) {
     Value none = arith::CmpIOp::create(b_, loc, arith::CmpIPredicate::eq, position, splat(kNowhere));
     result = arith::SelectOp::create(b_, loc, none, splat(-1), position);
   }
-  return finishReduce(op, dims, result, shaper);
-}
-
-LogicalResult LaunchEmitter::emitWithinTile(ReduceOp op, ArrayRef<int64_t> dims) {
-  Location loc = NameLoc::get(b_.getStringAttr(nameOf(op)), op.getLoc());
-  SmallVector<Value> terms = reduceTerms(op, dims, {}, loc);
-  if (terms.empty())
-    return failure();
-  BodyToTiles shaper(b_, c_, op, dims);
-  SmallVector<int64_t> reduced(dims.drop_front(op.getNumParallel()));
-  llvm::sort(reduced);
-  SmallVector<Type> type{
-      RankedTensorType::get(shaper.shapeOf(dims.take_front(op.getNumParallel())), op.getResult().getType().getElementType())};
-  Value result = reduceTile(op.getKind(), terms, type, reduced, loc).back();
   return finishReduce(op, dims, result, shaper);
 }
 

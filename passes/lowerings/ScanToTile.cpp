@@ -12,53 +12,106 @@ namespace kernelc {
 
 using namespace te;
 
-LogicalResult LaunchEmitter::emitScans(int64_t along) {
-  Operation *first = ops_[l_.ops.front()];
-  bool isReverse = findScanOf(first)->reverse;
-  Location loc = cu::unnamed(first->getLoc());
+/// Tiles that a reduction over rows has come to: the positions beside the elements that stand there.
+static unsigned statesOf(ReduceOp reduce) { return reduce.isArg() ? 2 : 1; }
+
+SmallVector<Value> LaunchEmitter::startOfScans(int64_t along, bool isWalked) {
   SmallVector<Value> carries;
-  for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
+  for (size_t n = 0; n < l_.ops.size(); ++n) {
+    Operation *op = ops_[l_.ops[n]];
+    ArrayRef<int64_t> dims = l_.dims[n];
     SmallVector<int64_t> beside;
     llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
-    if (!findScanOf(ops_[ordinal]))
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (reduce && isWalked && isReducedOver(l_, n, ops_, along)) {
+      SmallVector<int64_t> full = BodyToTiles(b_, c_, reduce, dims).shapeOf(dims);
+      for (unsigned k = 0; k < statesOf(reduce); ++k) {
+        Type element = k ? b_.getIndexType() : reduce.getYield().getValues()[0].getType();
+        carries.push_back(identityTile(reduce.getKind(), RankedTensorType::get(full, element), reduce.getLoc()));
+      }
+    }
+    if (!findScanOf(op))
       continue;
-    if (auto fold = dyn_cast<FoldOp>(ops_[ordinal]))
+    if (auto fold = dyn_cast<FoldOp>(op))
       llvm::append_range(carries, startOfFold(fold, BodyToTiles(b_, c_, fold, dims).shapeOf(beside), fold.getLoc()));
-    auto op = dyn_cast<ReduceOp>(ops_[ordinal]);
-    if (!op)
+    if (!reduce)
       continue;
-    auto type = RankedTensorType::get(BodyToTiles(b_, c_, op, dims).shapeOf(beside), op.getResult().getType().getElementType());
+    auto type = RankedTensorType::get(BodyToTiles(b_, c_, reduce, dims).shapeOf(beside), reduce.getResult().getType().getElementType());
     carries.push_back(arith::ConstantOp::create(
-        b_, op.getLoc(), type, SplatElementsAttr::get(type, Attribute(identityOf(op.getKind(), type.getElementType(), b_)))));
+        b_, reduce.getLoc(), type, SplatElementsAttr::get(type, Attribute(identityOf(reduce.getKind(), type.getElementType(), b_)))));
   }
-  bool ok = true;
+  return carries;
+}
+
+LogicalResult LaunchEmitter::emitInWalk(size_t member, int64_t along, bool isWalked, MutableArrayRef<Value> state, size_t &next) {
+  Operation *op = ops_[l_.ops[member]];
+  ArrayRef<int64_t> dims = l_.dims[member];
+  if (auto compute = dyn_cast<ComputeOp>(op))
+    return emitPoints(compute, dims, /*whole=*/true);
+  if (auto fold = dyn_cast<FoldOp>(op)) {
+    MutableArrayRef<Value> own = state.slice(next, fold.getNumComponents());
+    next += fold.getNumComponents();
+    return emitFoldScan(fold, *findScanOf(op), dims, own);
+  }
+  auto reduce = cast<ReduceOp>(op);
+  if (std::optional<Scan> scan = findScan(reduce))
+    return emitScan(reduce, *scan, dims, state[next++]);
+  if (!isWalked || !isReducedOver(l_, member, ops_, along))
+    return emitWithinTile(reduce, dims);
+  MutableArrayRef<Value> own = state.slice(next, statesOf(reduce));
+  next += own.size();
+  SmallVector<Value> terms = reduceTerms(reduce, dims, own, NameLoc::get(b_.getStringAttr(nameOf(op)), op->getLoc()));
+  llvm::copy(terms, own.begin());
+  return success(!terms.empty());
+}
+
+LogicalResult LaunchEmitter::emitScans(int64_t along) {
+  Operation *first = ops_[*llvm::find_if(l_.ops, [&](int64_t o) { return findScanOf(ops_[o]).has_value(); })];
+  bool isReverse = findScanOf(first)->reverse;
+  Location loc = cu::unnamed(first->getLoc());
   SmallVector<int64_t> loops = loopsOf(along);
+  const bool isWalked = !loops.empty();
+  SmallVector<Value> carries = startOfScans(along, isWalked);
+  auto isInWalk = [&](size_t n) { return llvm::is_contained(l_.dims[n], along); };
+  bool ok = true;
   if (findLookBack())
     placeLookBack(along, isReverse, loc);
   Location carried = NameLoc::get(b_.getStringAttr("before"), loc);
-  loopNest(loops, std::nullopt, along, carries, carried, [&](SmallVector<Value> state) {
+  SmallVector<Value> last = loopNest(loops, std::nullopt, along, carries, carried, [&](SmallVector<Value> state) {
     if (isReverse && !loops.empty()) { // the last tile first
       AffineExpr tile = b_.getAffineConstantExpr(l_.tiles[along]), tiles = l_.extents.getResult(along).ceilDiv(tile);
       AffineMap from = AffineMap::get(1, l_.extents.getNumSymbols(), (tiles - 1) * tile - b_.getAffineDimExpr(0));
       c_.offsets[along] = tile::ApplyOp::create(b_, NameLoc::get(b_.getStringAttr(l_.indices[along] + "0"), loc), b_.getIndexType(), from,
                                                 ValueRange(c_.offsets[along]));
     }
-    size_t scans = 0;
-    for (auto [ordinal, dims] : llvm::zip(l_.ops, l_.dims)) {
-      Operation *op = ops_[ordinal];
-      if (auto compute = dyn_cast<ComputeOp>(op))
-        ok = ok && succeeded(emitPoints(compute, dims, /*whole=*/true));
-      else if (auto fold = dyn_cast<FoldOp>(op)) {
-        ok = ok && succeeded(emitFoldScan(fold, *findScanOf(op), dims, MutableArrayRef(state).slice(scans, fold.getNumComponents())));
-        scans += fold.getNumComponents();
-      } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !findScan(reduce))
-        ok = ok && succeeded(emitWithinTile(reduce, dims));
-      else
-        ok = ok && succeeded(emitScan(cast<ReduceOp>(op), *findScanOf(op), dims, state[scans++]));
-    }
+    size_t next = 0;
+    for (size_t n = 0; ok && n < l_.ops.size(); ++n)
+      if (isInWalk(n))
+        ok = succeeded(emitInWalk(n, along, isWalked, state, next));
     return state;
   });
-  return success(ok);
+  return success(ok && succeeded(emitBehindWalk(along, isWalked, last)));
+}
+
+LogicalResult LaunchEmitter::emitBehindWalk(int64_t along, bool isWalked, ArrayRef<Value> last) {
+  size_t next = 0;
+  for (size_t n = 0; n < l_.ops.size(); ++n) {
+    Operation *op = ops_[l_.ops[n]];
+    ArrayRef<int64_t> dims = l_.dims[n];
+    if (!llvm::is_contained(dims, along)) {
+      if (failed(emitPoints(cast<ComputeOp>(op), dims, /*whole=*/true)))
+        return failure();
+      continue;
+    }
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (isWalked && reduce && isReducedOver(l_, n, ops_, along)) {
+      if (failed(finishWithinTile(reduce, dims, last.slice(next, statesOf(reduce)))))
+        return failure();
+      next += statesOf(reduce);
+    } else if (findScanOf(op))
+      next += isa<FoldOp>(op) ? cast<FoldOp>(op).getNumComponents() : 1;
+  }
+  return success();
 }
 
 LogicalResult LaunchEmitter::emitScan(ReduceOp op, const Scan &scan, ArrayRef<int64_t> dims, Value &carry) {

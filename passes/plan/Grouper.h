@@ -29,6 +29,12 @@ struct Group {
   llvm::SmallVector<int64_t> whole;  ///< indices of the grid of which a tile has all points
   llvm::SmallVector<int64_t> inTile; ///< beside a scan, of which a tile has all points
   std::optional<bool> isReverse;     ///< of a scan, whose last index is the one that it goes along
+  bool hasWalk = false;              ///< a scan's blocks walk its rows, each in one piece
+  bool hasRows = false;              ///< and have each row at once
+  bool sumsRows = false;             ///< what is reduced over rows goes with the scan
+
+  /// The index that a scan goes along.
+  int64_t along() const { return int64_t(extents.size()) - 1; }
 };
 
 /// Of one kernel, once.
@@ -78,9 +84,20 @@ private:
 
   /// A scan's block has rows from end to end: the grid is what is beside them.
   void startScan(int64_t i, const Scan &scan);
-  /// What is computed from scans, point by point, goes with their tiles; so do reductions over indices beside the scan of which a tile
-  /// has all points, as recurrences' do, and what is computed from those.
+  /// What is computed from scans, point by point, goes with their tiles; so do scans of it in the same direction, reductions over rows,
+  /// which a block walks as a whole, reductions over indices beside the scan of which a tile has all points, as recurrences' do, and what
+  /// is computed from those.
   bool joinScan(int64_t i, int64_t candidate, llvm::ArrayRef<ReadOp> reads);
+  /// A scan of rows behind what is reduced over them, where a block has each row at once.
+  bool joinRows(int64_t i, int64_t candidate, llvm::ArrayRef<ReadOp> reads, const Scan &scan);
+  /// Whether a block has each row of a scan at once.
+  bool holdsRows(mlir::Operation *op, const Scan &scan);
+  /// Whether the blocks of a scan walk each row from end to end.
+  bool walksRows(mlir::Operation *op, const Scan &scan);
+  /// Whether a member, by its ordinal, is reduced over the rows of the group's scan.
+  bool isRowSum(const Group &g, int64_t producer) const;
+  /// Whether statements of this kind go with the group's scan.
+  bool canGoAlong(const Group &g, mlir::Operation *op);
   /// A scan beside others of the same tensors, over the same domain and in the same direction.
   bool joinScanSibling(int64_t i, const Scan &scan);
 

@@ -141,10 +141,12 @@ bool Grouper::join(int64_t i, int64_t candidate, ArrayRef<ReadOp> reads) {
   Group &g = groups_[candidate];
   if (isInBlock(ops_[g.ops.front()]))
     return false;
-  if (findScanOf(op) || isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
-    return false;
-  if (g.isReverse)
+  if (g.isReverse && (findScanOf(op) || !isa<FoldOp, RecurrenceOp>(op)))
     return joinScan(i, candidate, reads);
+  if (std::optional<Scan> scan = findScanOf(op))
+    return joinRows(i, candidate, reads, *scan);
+  if (isa<FoldOp, RecurrenceOp>(op) || isa<RecurrenceOp>(ops_[g.ops.front()]))
+    return false;
   if (auto reader = dyn_cast<ReduceOp>(op))
     if (std::optional<ProductChain> chain = findChain(reader, target_, facts_))
       return joinLoop(i, candidate, {{chain->producer, chain->first}}, chain->walked, {*chain});

@@ -5,7 +5,6 @@
 #include "ir/tile/Tile.h"
 #include "passes/analysis/Contraction.h"
 #include "support/Saturating.h"
-#include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -13,17 +12,6 @@ using namespace mlir;
 namespace kernelc::te {
 
 namespace {
-
-/// Whether neighbours along the scan lie side by side in memory.
-bool runsAlongMemory(Operation *r, const Scan &scan) {
-  bool found = false;
-  r->walk([&](ReadOp read) {
-    AffineMap map = read.getMapOrIdentity();
-    for (auto [i, v] : llvm::enumerate(read.getOperands_()))
-      found |= map.getNumResults() && findIndex(r, v) == scan.reduced && linearCoefficient(map.getResults().back(), i) == 1;
-  });
-  return found;
-}
 
 /// How many rows are scanned, at most; nothing where nobody knows.
 std::optional<Count> rowsOf(Operation *r, const Scan &scan, const SizeFacts &facts) {
@@ -41,6 +29,22 @@ std::optional<Count> rowsOf(Operation *r, const Scan &scan, const SizeFacts &fac
 bool liesAlong(Operation *r, const Scan &scan, Count rows) { return runsAlongMemory(r, scan) || rows == Count(1); }
 
 } // namespace
+
+bool runsAlongMemory(Operation *r, const Scan &scan) {
+  bool found = false;
+  r->walk([&](ReadOp read) {
+    AffineMap map = read.getMapOrIdentity();
+    for (auto [i, v] : llvm::enumerate(read.getOperands_()))
+      found |= map.getNumResults() && findIndex(r, v) == scan.reduced && linearCoefficient(map.getResults().back(), i) == 1;
+  });
+  return found;
+}
+
+int64_t longestHeldRow(Operation *op, const ScanCosts &costs) {
+  auto fold = dyn_cast<FoldOp>(op);
+  int64_t perThread = costs.perThread / (fold ? int64_t(fold.getNumComponents()) : 1);
+  return perThread ? std::min(costs.threads, costs.threadsBehind) * int64_t(llvm::bit_floor(uint64_t(perThread))) : 0;
+}
 
 SmallVector<Type> stateTypes(Operation *scan) {
   auto fold = dyn_cast<FoldOp>(scan);

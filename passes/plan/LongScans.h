@@ -5,6 +5,7 @@
 #include "ir/te/Scan.h"
 #include "passes/index/Affine.h"
 #include "support/Target.h"
+#include "support/TargetCosts.h"
 
 namespace kernelc::te {
 
@@ -12,6 +13,11 @@ namespace kernelc::te {
 llvm::SmallVector<mlir::Type> stateTypes(mlir::Operation *scan);
 /// Parts of 32 bits that blocks tell each other of a state (tile.look_back).
 int64_t wordsOfState(mlir::Operation *scan);
+
+/// Whether neighbours along the scan lie side by side in memory.
+bool runsAlongMemory(mlir::Operation *op, const Scan &scan);
+/// So many points along memory has a block of scans at once, whatever vectors they are in.
+int64_t longestHeldRow(mlir::Operation *op, const ScanCosts &costs);
 
 /// Points of a part of a scan that blocks share out; 0: rows are enough, or too short to be cut.
 int64_t chunkOf(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, const Target &target);

@@ -301,16 +301,41 @@ LogicalResult checkBlocks(KernelOp kernel, const LaunchPlan &l) {
   return success();
 }
 
-/// A row that another statement of the launch takes from registers.
+StringRef nameOfResult(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("name");
+  return name ? name.getValue() : "a result";
+}
+
+/// A row that another statement of the launch takes from registers, or what it comes to.
 struct HeldResult {
   Operation *maker;
   int64_t index;
 };
 
+/// What is reduced over the rows of a scan and read at them, where a block does not have a row at once; nothing where there is none.
+std::optional<HeldResult> findCutScan(ArrayRef<Operation *> ops, const LaunchPlan &l, int64_t along, const SizeFacts &facts) {
+  int64_t most = knownMax(l.extents.getResult(along), facts);
+  if (most >= 0 && most <= l.tiles[along])
+    return std::nullopt;
+  std::optional<HeldResult> found;
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims)) {
+    if (!llvm::is_contained(dims, along))
+      continue;
+    ops[ordinal]->walk([&](ReadOp read) {
+      for (size_t n = 0; n < l.ops.size(); ++n)
+        if (read.getTensor().getDefiningOp() == ops[l.ops[n]] && isReducedOver(l, n, ops, along))
+          found = HeldResult{ops[l.ops[n]], along};
+    });
+  }
+  return found;
+}
+
 /// One of which a block does not have all at once; nothing where there is none.
 std::optional<HeldResult> findCutRow(ArrayRef<Operation *> ops, const LaunchPlan &l, const SizeFacts &facts) {
   std::optional<HeldResult> found;
-  if (!l.loops.empty() || findScannedIndex(l, ops) || isInBlock(ops[l.ops.front()]))
+  if (std::optional<int64_t> along = findScannedIndex(l, ops))
+    return findCutScan(ops, l, *along, facts);
+  if (!l.loops.empty() || isInBlock(ops[l.ops.front()]))
     return found;
   for (int64_t ordinal : l.ops)
     ops[ordinal]->walk([&](ReadOp read) {
@@ -365,7 +390,7 @@ LogicalResult scheduleLaunches(KernelOp kernel, const Target &target, Merge merg
     if (std::optional<HeldResult> cut = findCutRow(getDomainOps(kernel), l, {plan.sizeDiv, plan.sizeMax}))
       return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))
              << "schedule of launch '" << l.name << "': its tiles have " << l.tiles[cut->index] << " points of '" << l.indices[cut->index]
-             << "', and a block needs whole rows of '" << cast<ComputeOp>(cut->maker).getName().value_or("a result")
+             << "', and a block needs whole rows of '" << nameOfResult(cut->maker)
              << "', which other statements of the launch take from registers";
     if (std::optional<Scheduler::CutReduction> cut = scheduler.findCutReduction(l))
       return mlir::emitError(getScheduleLoc(kernel, kernel.getSymName(), l.name, {"tiles", l.indices[cut->index]}))

@@ -192,10 +192,15 @@ LogicalResult check(KernelOp kernel, const LaunchPlan &l, ArrayRef<Operation *> 
 } // namespace
 
 std::optional<int64_t> findScannedIndex(const LaunchPlan &l, ArrayRef<Operation *> ops) {
-  std::optional<Scan> scan = findScanOf(ops[l.ops.front()]);
-  if (!scan || l.dims.front()[scan->along] != l.dims.front()[scan->reduced])
-    return std::nullopt;
-  return l.dims.front()[scan->along];
+  for (auto [ordinal, dims] : llvm::zip(l.ops, l.dims))
+    if (std::optional<Scan> scan = findScanOf(ops[ordinal]); scan && dims[scan->along] == dims[scan->reduced])
+      return dims[scan->along];
+  return std::nullopt;
+}
+
+bool isReducedOver(const LaunchPlan &l, size_t member, ArrayRef<Operation *> ops, int64_t index) {
+  ArrayRef<int64_t> dims = l.dims[member], kept = dims.take_front(getNumParallel(ops[l.ops[member]]));
+  return llvm::is_contained(dims.drop_front(kept.size()), index) && !llvm::is_contained(kept, index);
 }
 
 bool isMadeIn(const LaunchPlan &l, ArrayRef<Operation *> ops, Value tensor) {

@@ -41,6 +41,8 @@ struct LaunchPlan : tile::ScheduleRecord {
 /// The launch index along which the statements of `l` are scans, or are computed from scans: the block walks it from
 /// tile to tile, and all statements of the launch with it. `ops`: the kernel's domain ops.
 std::optional<int64_t> findScannedIndex(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops);
+/// Whether a member is reduced over that index, and its results are free of it: no scan along it.
+bool isReducedOver(const LaunchPlan &l, size_t member, llvm::ArrayRef<mlir::Operation *> ops, int64_t index);
 
 /// Whether `result`, of a statement of `l`, lies in memory: it is returned, gone on from, or read by another launch.
 bool isStored(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, mlir::Value result);

@@ -2,6 +2,7 @@
 #include "passes/plan/RankedPlans.h"
 
 #include "passes/plan/Schedule.h"
+#include "passes/plan/Scheduler.h"
 #include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -55,8 +56,26 @@ void rankProducts(const LaunchPlan &first, const llvm::BitVector &fixed, const T
   }
 }
 
-/// Of others: more threads for a tile, then less of what a block has at a time, off the grid first, which changes no block's results.
-void rankOthers(const LaunchPlan &first, const llvm::BitVector &fixed, std::vector<LaunchPlan> &plans) {
+/// `plan` with the row that a block holds walked instead, where half as much as there is of it is held beside it for nothing: to compute
+/// what is not there takes longer than to read again what is.
+std::optional<LaunchPlan> withWalkedRow(LaunchPlan plan, const llvm::BitVector &fixed, const RowCosts &costs) {
+  for (int64_t i = 0; i < int64_t(plan.indices.size()); ++i) {
+    auto extent = dyn_cast<AffineConstantExpr>(plan.extents.getResult(unsigned(i)));
+    if (!extent || fixed[unsigned(i)] || llvm::is_contained(plan.grid, i) || plan.cluster > 1 || plan.tiles[i] <= costs.loopTile ||
+        2 * (plan.tiles[i] - extent.getValue()) < extent.getValue())
+      continue;
+    plan.tiles[i] = walkedTile(extent.getValue(), costs);
+    plan.warps = std::max<int64_t>(1, plan.tiles[i] / costs.perWalk / 32);
+    return plan;
+  }
+  return std::nullopt;
+}
+
+/// Of others: a row walked, more threads for a tile, then less of what a block has at a time, off the grid first, which changes no block's
+/// results.
+void rankOthers(const LaunchPlan &first, const llvm::BitVector &fixed, const RowCosts &costs, std::vector<LaunchPlan> &plans) {
+  if (std::optional<LaunchPlan> walked = withWalkedRow(first, fixed, costs))
+    plans.push_back(*walked);
   if (2 * first.warps <= 32)
     plans.emplace_back(first).warps = 2 * first.warps;
   std::optional<LaunchPlan> off = withShorterTile(first, fixed, /*onGrid=*/false, 32);
@@ -79,7 +98,7 @@ std::vector<LaunchPlan> rankBehind(KernelOp kernel, const LaunchPlan &launch, co
   first.minBlocks = 1;
   llvm::BitVector fixed = findUntiled(kernel, launch);
   if (launch.unit == Unit::Simt && !launch.producerWarps)
-    rankOthers(first, fixed, plans);
+    rankOthers(first, fixed, target.costs->rows, plans);
   else
     rankProducts(first, fixed, target, plans);
   return plans;

@@ -94,8 +94,7 @@ void Scheduler::scheduleReduction(LaunchPlan &l) {
   scheduleColumns(l, inner, contiguous, s);
 }
 
-/// The tile of a row of up to `max` elements that is walked: the longest that leaves little of its last round empty.
-static int64_t walkedTile(int64_t max, const RowCosts &costs) {
+int64_t walkedTile(int64_t max, const RowCosts &costs) {
   int64_t best = costs.loopTile;
   for (int64_t tile = costs.loopTile; max >= 0 && tile >= costs.shortestWalk; tile /= 2) {
     int64_t walked = int64_t(llvm::alignTo(uint64_t(max), tile));

@@ -55,9 +55,9 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     l.ahead = roundsAhead(l, along);
     return;
   }
-  bool isLong = llvm::all_of(l.ops, [&](int64_t ordinal) {
-    std::optional<Scan> scan = findScanOf(ops_[ordinal]);
-    return !scan || looksBack(ops_[ordinal], *scan, expected_, target_);
+  bool isLong = llvm::all_of(llvm::seq<size_t>(0, l.ops.size()), [&](size_t n) {
+    std::optional<Scan> scan = findScanOf(ops_[l.ops[n]]);
+    return scan ? looksBack(ops_[l.ops[n]], *scan, expected_, target_) : !isReducedOver(l, n, ops_, along); // (a block has its whole row)
   });
   if (!isLong && contiguous >= 0 && contiguous != along) {
     // Columns: a thread has one, or a vector of them, and no one waits for another.

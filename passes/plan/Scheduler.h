@@ -419,4 +419,7 @@ private:
   std::vector<mlir::Diagnostic> remarks_;
 };
 
+/// The tile of a row of up to `max` elements that is walked: the longest that leaves little of its last round empty.
+int64_t walkedTile(int64_t max, const RowCosts &costs);
+
 } // namespace kernelc::te

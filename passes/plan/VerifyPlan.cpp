@@ -242,6 +242,9 @@ LogicalResult Verifier::verifyMemberRead(Operation *op, ReadOp read) {
   if (llvm::any_of(at_[producer].dims.drop_front(getNumParallel(producer)), isWalkedBy))
     return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " in the loop that reduces it";
   std::optional<int64_t> scanned = findScannedIndex(l, ops_); // which all of the launch is in the loop over
+  if (scanned && isReducedOver(l, at_[producer].member, ops_, *scanned) && llvm::is_contained(at_[op].dims, *scanned) &&
+      !isOneTile(l, *scanned))
+    return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << " in the loop that reduces it";
   for (int64_t index : made)
     if (!llvm::is_contained(l.grid, index) && !isWalkedBy(index) && index != scanned && (index == sharedIndex(l) || !isOneTile(l, index)))
       return wrong(op) << nameOf(op) << " reads " << nameOf(producer) << ", of which a block has one tile at a time";

@@ -4,6 +4,7 @@
 
 #include "ir/te/Hints.h"
 #include "ir/te/Precision.h"
+#include "ir/te/Scan.h"
 #include "ir/te/TeShape.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/Contraction.h"
@@ -44,6 +45,25 @@ bool sharesPairs(ReduceOp reduce, unsigned dim) {
   });
 }
 
+/// Whether a tensor is a scan, or is computed of one point by point.
+bool isOfScan(Value tensor) {
+  Operation *maker = tensor.getDefiningOp();
+  auto compute = dyn_cast_or_null<ComputeOp>(maker);
+  return maker && (findScanOf(maker, /*positions=*/true) || (compute && llvm::any_of(compute.getBlock().getOps<ReadOp>(), [](ReadOp read) {
+                                                               Operation *of = read.getTensor().getDefiningOp();
+                                                               return of && findScanOf(of, /*positions=*/true);
+                                                             })));
+}
+
+/// Whether `reduce` goes over rows of a scan, weights along a ray, which do not depend on `dim`.
+bool weighsByScan(ReduceOp reduce, unsigned dim) {
+  return reduce.getNumDims() == reduce.getNumParallel() + 1 && llvm::any_of(reduce.getBlock().getOps<ReadOp>(), [&](ReadOp read) {
+           llvm::BitVector support = findSupport(read, reduce.getNumDims());
+           support.flip(dim); // all but this one
+           return support.all() && isOfScan(read.getTensor());
+         });
+}
+
 /// The index that tells apart a point's results, which share a value of pairs; nothing where there is none.
 std::optional<unsigned> findFewResults(ReduceOp reduce) {
   std::optional<IntegerSet> set = reduce.getCondition();
@@ -53,7 +73,7 @@ std::optional<unsigned> findFewResults(ReduceOp reduce) {
     return std::nullopt;
   for (unsigned dim = 0; dim < reduce.getNumParallel(); ++dim) {
     bool isAsked = set && llvm::any_of(set->getConstraints(), [&](AffineExpr e) { return e.isFunctionOfDim(dim); });
-    if (resultsAlong(reduce, dim) > 0 && !isAsked && sharesPairs(reduce, dim))
+    if (resultsAlong(reduce, dim) > 0 && !isAsked && (sharesPairs(reduce, dim) || weighsByScan(reduce, dim)))
       return dim;
   }
   return std::nullopt;

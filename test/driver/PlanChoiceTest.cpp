@@ -113,6 +113,18 @@ TEST_F(PlanChoiceTest, KeepsTheFirstWhereOthersAreNoBetter) {
     EXPECT_FALSE(absl::StartsWith(r, "plan 1 ")) << r;
 }
 
+// A tile of 16384 for rows of 9001 computes half as much again for nothing; rounds of a row take few registers.
+TEST_F(PlanChoiceTest, WalksRowsThatAreHeldForLittle) {
+  constexpr char kText[] = "def rows(x: f32[M, 9001]) -> (y: f32[M]) {\n"
+                           "  let s[i] = sum[j](exp(x[i, j]))\n"
+                           "  y[i] = sum[j](exp(x[i, j]) * log(1 + exp(x[i, j]) / s[i]))\n"
+                           "}\n";
+  auto spills = [](const std::string &schedule) { return absl::StrContains(schedule, "tile j 16384") ? 48 : 0; };
+  Kernel kernel = choose(parse("", kText), spills);
+  EXPECT_EQ(compiled_, 2);
+  EXPECT_THAT(kernel.variants[0].launches[0].schedule, testing::HasSubstr("tile j 1024"));
+}
+
 TEST_F(PlanChoiceTest, LeavesLaunchesThatAScheduleSpeaksOf) {
   Kernel kernel = choose(parse(R"([{"kernel": "rows", "launch": "y", "warps": 4}])"), [](const std::string &) { return 48; });
   EXPECT_EQ(compiled_, 1);

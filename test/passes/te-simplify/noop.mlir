@@ -11,14 +11,16 @@ te.kernel @do_nothing sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0
   te.return %y : tensor<?xf32>
 }
 
-// Read in rounds, a tensor stays one: its elements out there are another rule's.
+// Read in rounds, a tensor stays one where it asks for its point's number: its elements out there are another rule's.
 te.kernel @padded sizes ["N"] args ["x"] : ["f32"] [affine_map<()[s0] -> (s0)>]
     outs ["y"] : ["f32"] [affine_map<()[s0] -> (s0)>] {
 ^bb0(%x: tensor<?xf32>):
   %t = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
   ^bb0(%i: index):
     %v = te.read %x[%i] : tensor<?xf32>
-    %w = arith.mulf %v, %v : f32
+    %n = arith.index_cast %i : index to i64
+    %f = arith.sitofp %n : i64 to f32
+    %w = arith.mulf %v, %f : f32
     te.yield %w : f32
   } : tensor<?xf32>
   %y = te.compute ["i"] extents affine_map<()[s0] -> (s0)> {
