@@ -157,16 +157,17 @@ private:
     b_.setInsertionPoint(dot);
     if (llvm::is_contained(made_, at[0]))
       RingStoreOp::create(b_, dot.getA().getLoc(), at[0], constant(0, loc), dot.getA());
-    auto now = cast<DotOp>(b_.clone(*dot));
     auto isOnce = [&](Value ring) { return llvm::is_contained(once_, ring); };
     auto numberOf = [&](Value ring) { return isOnce(ring) ? constant(0, loc) : t; };
-    if (isa<RingType>(at[0].getType())) {
+    const bool isSlot = isa<RingType>(at[0].getType());
+    Value ofA = isSlot && isOnce(at[0]) != isOnce(at[1]) ? numberOf(at[0]) : Value(), ofB = numberOf(at[1]);
+    auto now = cast<DotOp>(b_.clone(*dot));
+    if (isSlot)
       now.getAMutable().assign(at[0]);
-      if (isOnce(at[0]) != isOnce(at[1]))
-        now.getANumberMutable().assign(numberOf(at[0]));
-    }
+    if (ofA)
+      now.getANumberMutable().assign(ofA);
     now.getBMutable().assign(at[1]);
-    now.getNumberMutable().assign(numberOf(at[1]));
+    now.getNumberMutable().assign(ofB);
     dot.replaceAllUsesWith(now.getResult());
     return now;
   }

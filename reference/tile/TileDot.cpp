@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of the tile interpreter.
+#include <cmath>
 #include <limits>
 
 #include "reference/tile/RegionFunction.h"
@@ -29,7 +30,7 @@ public:
     return op_.isProduct() || (term_.isKnown() && sums);
   }
 
-  /// Adds `count` terms at most to each element of `out`.
+  /// Adds the terms to each element of `out`: `count` at most; of a product all, but behind so many those that `a` does not mark absent.
   void run(TileValue &out, int64_t count) {
     SmallVector<int64_t> kShape(out.shape.size(), 1), at(out.shape.size(), 0);
     for (int64_t k : op_.getK())
@@ -59,7 +60,8 @@ private:
     uint64_t whole = uint64_t(sum.i);
     int64_t number = 0;
     do {
-      if (number++ >= count)
+      bool isBehind = number++ >= count;
+      if (isBehind && !op_.isProduct())
         break;
       for (int64_t d : op_.getK())
         full[d] = k[d];
@@ -68,7 +70,7 @@ private:
       if (!op_.isProduct())
         sum = combine_(sum, term_.run({x, y}));
       else if (floats_)
-        real += x.f * y.f;
+        real += isBehind && x.f == 0 && std::signbit(x.f) ? 0 : x.f * y.f;
       else
         whole += uint64_t(x.i) * uint64_t(y.i);
     } while (advance(k, kShape));
