@@ -216,7 +216,7 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   bool isLong = w.turned ? w.n >= w.m : c.m == given.m && w.m >= w.n;
   bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && isLong && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
-  if (!picksBlocks && !isOver && w.batch == 1)
+  if (!picksBlocks && !isOver && w.batch == 1 && !w.straddled)
     l.raster = std::max(l.raster, rowsInCache(l, given, w, dims));
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances; phases have different
   // numbers of rounds, and follow each other.
