@@ -3,11 +3,24 @@
 #include "passes/plan/Scheduler.h"
 
 #include "passes/analysis/Contraction.h"
+#include "passes/analysis/UnitOperands.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
 namespace kernelc::te {
+
+/// Whether what every step of `op` reads anew for its sums, of all its systems, runs along what is summed.
+static bool sumsRunAlong(RecurrenceOp op) {
+  bool any = false;
+  for (unsigned k = 0; k < op.getNumTerms(); ++k)
+    op.getTerms()[k].walk([&](ReadOp read) {
+      llvm::BitVector support = findSupport(read.getResult(), op.getNumDims());
+      int first = support.find_first();
+      any |= first > int(op.getFree()) && runsAlong(read, op.getReducedDims(k)); // (neither a system's nor a step's)
+    });
+  return any;
+}
 
 void Scheduler::scheduleRecurrence(LaunchPlan &l, RecurrenceOp op) {
   constexpr int64_t kWarp = 32;
@@ -29,7 +42,9 @@ void Scheduler::scheduleRecurrence(LaunchPlan &l, RecurrenceOp op) {
   for (int64_t index : free)
     systems *= extentMax(l, index) < 0 ? Count(std::numeric_limits<int32_t>::max()) : Count(extentMax(l, index));
   // A block has as many systems as leave the device full, side by side; its other threads share steps and sums out.
-  int64_t left = costs_.folds.threads * costs_.folds.mostPerThread;
+  // Where sums run along memory, a round brings vectors of what all threads need, and waits for L2 and for them once: the more points, the
+  // better, and those of a step first (docs/lab/2026-11-28-planner-14.md).
+  int64_t left = costs_.folds.threads * (sumsRunAlong(op) ? 2 * costs_.folds.states : costs_.folds.mostPerThread);
   int64_t all = spread(free, std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(int64_t(systems) / target_.smCount))), 1, kWarp));
   bool sumsAlong = contiguous >= 0 && !llvm::is_contained(points, contiguous);
   all *= spread(beside, left / all / (sumsAlong ? kWarp : 1));

@@ -55,7 +55,9 @@ double Scheduler::timeOfTile(const WarpgroupProduct &w, const ProductTile &tile,
 bool Scheduler::isWorthPairs(const WarpgroupProduct &w, const ProductTile &tile) {
   if (!w.acrossColumns || w.m < 0 || w.n < 0 || tile.m != 128 || tile.teams > 1 || w.rowBytes(tile) == kSlotRow || !mayPair(w, tile))
     return false;
-  return timeOfTile(w, tile, 2) < timeOfTile(w, tile);
+  // (In launches of many waves blocks of pairs wait for each other longer than that: docs/lab/2026-11-28-planner-14.md.)
+  Count tiles = w.batch * ceilDiv(Count(w.m), tile.m) * ceilDiv(Count(w.n), tile.n);
+  return tiles <= 4 * costs_.warpgroups.fewWaves * target_.smCount && timeOfTile(w, tile, 2) < timeOfTile(w, tile);
 }
 
 bool Scheduler::mayPair(const WarpgroupProduct &w, const ProductTile &tile) {
