@@ -17,6 +17,10 @@ inline constexpr NumberMark kAskedAbove{"tile.asked_above", isOp<ReduceOp>, "red
 /// A difference with what is mostly zero: a thread for whose elements it is leaves them as they are, which costs it a branch.
 inline constexpr UnitMark kMostlyZero{"tile.mostly_zero", isOp<mlir::arith::SubFOp>, "differences"};
 
-inline constexpr const Mark *kMarks[] = {&kLastRound, &kAskedAbove, &kMostlyZero};
+/// A scan whose results are read behind the look-back of its total only: its elements may wait for that in shared memory, and leave their
+/// registers to blocks that load.
+inline constexpr UnitMark kHeld{"tile.held", isOp<ScanOp>, "scans"};
+
+inline constexpr const Mark *kMarks[] = {&kLastRound, &kAskedAbove, &kMostlyZero, &kHeld};
 
 } // namespace kernelc::tile

@@ -27,8 +27,8 @@ def Tile_LookBackOp : Tile_Op<"look_back", [MemoryEffects<[MemRead, MemWrite]>]>
     row executes the op once, with its `number` in the order of the scan, which is that of `tile.ticket`. With `reverse`,
     and of the kind `custom`, states that come first stand behind.
 
-    Totals are combined as a tree of 32 to a node, and the result is the same in every run: node n of level l + 1 has
-    nodes 32 n to 32 n + 31 of level l, whose last tile makes it; what is before a tile is at each level the nodes to
+    Totals are combined as a tree of 1024 to a node, and the result is the same in every run: node n of level l + 1 has
+    nodes 1024 n to 1024 n + 1023 of level l, whose last tile makes it; what is before a tile is at each level the nodes to
     the left of its own, the highest level first. There are `levels` levels below the root.
 
     `words` are how tiles tell each other what a node comes to: of each row as many as a state has parts of 32 bits,

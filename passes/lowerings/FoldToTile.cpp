@@ -5,6 +5,7 @@
 
 #include "ir/te/InternalError.h"
 #include "ir/te/Marks.h"
+#include "ir/tile/Marks.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -178,6 +179,8 @@ LogicalResult LaunchEmitter::emitFoldScan(FoldOp op, const Scan &scan, ArrayRef<
   SmallVector<Type> types(ValueRange(element).getTypes()), totals(ValueRange(state).getTypes());
   auto made = tile::ScanOp::create(b_, loc, types, totals, Combiner::Custom, element, state, uint64_t(along), scan.reverse, scan.exclusive,
                                    op.getIdentityAttr());
+  if (holdsScans())
+    tile::kHeld.putOn(made);
   copyCombine(b_, op, made.getCombine(), op.getDescending(), loc);
   Values outs(made.getOuts().begin(), made.getOuts().end());
   if (findLookBack()) {

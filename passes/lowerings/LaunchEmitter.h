@@ -179,6 +179,8 @@ private:
   // LookBackToTile.cpp
   /// The index along which the launch's scans have a tile a block; nothing where a block walks it, and where there are no scans.
   std::optional<int64_t> findLookBack() const;
+  /// Whether elements of scans wait in shared memory for what the look-back says.
+  bool holdsScans() const;
   /// Memory that blocks tell each other by.
   struct LookBackTensor {
     std::string name;

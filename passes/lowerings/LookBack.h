@@ -6,7 +6,7 @@
 
 namespace kernelc {
 
-/// Nodes of a level that make one of the next: as many as a warp has lanes.
-inline constexpr int64_t kLookBackNode = 32;
+/// Nodes of a level that make one of the next: about as many as a device has tiles under way.
+inline constexpr int64_t kLookBackNode = 1024;
 
 } // namespace kernelc

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tile.ticket and tile.look_back: what goes from block to block through global memory.
 //
-// A tile says what it comes to, then asks for the nodes to its left: a warp for each level, a lane for each node. A block waits for
-// tiles of lower tickets alone, whose blocks have started; and it says what it has before it waits, so that no two wait for each
-// other. The last tile of a node says what that comes to: of the first level as soon as it has its neighbours, of the others once
-// all levels are there.
+// A tile says what it comes to, then asks for the nodes to its left at each level, of which the block's threads take equal parts. A
+// block waits for tiles of lower tickets alone, whose blocks have started; and it says what it has before it waits, so that no two wait
+// for each other. The last tile of a node says what that comes to once it has what is to its left.
+//
+// A node is as many tiles as a device has under way at a time, so that a tile seldom waits for one that waits itself.
 #include "passes/lowerings/LookBack.h"
 #include "passes/lowerings/ThreadCode.h"
 
@@ -39,23 +40,17 @@ public:
     for (Value total : op_.getTotals())
       own.push_back(c_.element(total, {}, loc_));
     for (Type t : types_)
-      left_.push_back(c_.sharedArray(levels_, t, loc_, "left_nodes"));
+      left_.push_back(c_.sharedArray(levels_ * warps(), t, loc_, "left_nodes"));
     Value isFirst = isZero(c_.thread(loc_), "speaks"), zero = c_.index(0, loc_);
     c_.inBranch(isFirst, loc_, [&] { tell(own, c_.index(1, loc_), number_); });
-    // A warp may have several levels, where the block has few.
-    int64_t warps = int64_t(c_.func.getWarps());
-    Value level = c_.warp(loc_);
-    for (int64_t done = 0; done < levels_; done += warps) {
-      Value mine = c_.add(level, c_.index(done, loc_), loc_);
-      c_.inBranch(arith::CmpIOp::create(b_, c_.named("asks", loc_), arith::CmpIPredicate::slt, mine, c_.index(levels_, loc_)), loc_,
-                  [&] { askLevel(mine, own); });
-    }
+    askAll();
+    SmallVector<State> levels = llvm::map_to_vector(llvm::seq(levels_), [&](int64_t l) { return ofWarps(l); });
     State before = identity();
-    for (int64_t l = 0; l < levels_; ++l)
-      before = combine(load(left_, c_.index(l, loc_)), before);
-    if (levels_ > 2)
+    for (const State &nodes : levels)
+      before = combine(nodes, before);
+    if (levels_ > 1)
       c_.inBranch(arith::AndIOp::create(b_, c_.named("ends_nodes", loc_), isFirst, isLast(digitOf(number_))), loc_,
-                  [&] { tellUpper(own); });
+                  [&] { tellUpper(own, levels); });
     for (auto [k, result] : llvm::enumerate(op_.getResults())) {
       Value array = c_.allocate(1, types_[k], c_.named("before", loc_));
       memref::StoreOp::create(b_, loc_, before[k], array, zero);
@@ -143,87 +138,90 @@ private:
     return state;
   }
 
-  /// (first, node) of this tile at `level`, whose number is no constant.
-  std::pair<Value, Value> walkTo(Value level) {
-    State init{c_.index(1, loc_), number_, c_.scalars.lookup(op_.getCount())};
-    auto loop = scf::ForOp::create(b_, loc_, c_.index(0, loc_), level, c_.index(1, loc_), init);
-    loop.getInductionVar().setLoc(c_.named("below", loc_));
-    for (auto [arg, name] : llvm::zip(loop.getRegionIterArgs(), ArrayRef<StringRef>{"level_first", "node", "nodes"}))
-      arg.setLoc(c_.named(name, loc_));
+  int64_t warps() { return int64_t(c_.func.getWarps()); }
+  bool isOrdered() { return !op_.getCombine().empty(); }
+
+  /// Leaves what each warp's nodes to the left come to at each level in shared memory.
+  void askAll() {
+    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kLookBackNode, loc_);
+    for (int64_t l = 0; l < levels_; ++l) {
+      State state = askLevel(first, node);
+      overSteps(c_, 1, kLanes, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
+        if (!isOrdered())
+          return combine(own, other);
+        Value bit = arith::RemSIOp::create(b_, loc_, arith::ShRSIOp::create(b_, loc_, c_.lane(loc_), step), c_.index(2, loc_));
+        Value isBehind = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, bit, c_.index(1, loc_));
+        return select(isBehind, combine(other, own), combine(own, other));
+      });
+      c_.ifZero(c_.lane(loc_), "first_lane", loc_, [&] {
+        for (auto [v, array] : llvm::zip(state, left_))
+          memref::StoreOp::create(b_, loc_, v, array, c_.add(c_.index(l * warps(), loc_), c_.warp(loc_), loc_));
+      });
+      first = c_.add(first, nodes, loc_);
+      node = arith::DivSIOp::create(b_, loc_, node, to);
+      nodes = arith::DivSIOp::create(b_, loc_, nodes, to);
+    }
+  }
+
+  /// What this thread's part of the nodes left of `node` comes to: every so many of them, or neighbours where the order counts.
+  State askLevel(Value first, Value node) {
+    int64_t threads = kLanes * warps(), part = llvm::divideCeil(kLookBackNode, threads);
+    Value left = digitOf(node), from = c_.thread(loc_), end = left;
+    if (isOrdered()) {
+      from = c_.mul(from, part, loc_);
+      end = arith::MinSIOp::create(b_, loc_, left, c_.add(from, c_.index(part, loc_), loc_));
+    }
+    auto loop = scf::ForOp::create(b_, loc_, from, end, c_.index(isOrdered() ? 1 : threads, loc_), identity());
+    loop.getInductionVar().setLoc(c_.named("asked", loc_));
+    for (Value arg : loop.getRegionIterArgs())
+      arg.setLoc(c_.named("nodes_left", loc_));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(loop.getBody());
-    ValueRange args = loop.getRegionIterArgs();
-    Value to = c_.index(kLookBackNode, loc_);
-    scf::YieldOp::create(b_, loc_,
-                         ValueRange{c_.add(args[0], args[2], loc_), arith::DivSIOp::create(b_, loc_, args[1], to),
-                                    arith::DivSIOp::create(b_, loc_, args[2], to)});
-    return {loop.getResult(0), loop.getResult(1)};
+    State heard = ask(first, arith::SubIOp::create(b_, loc_, c_.add(node, loop.getInductionVar(), loc_), left));
+    scf::YieldOp::create(b_, loc_, combine(llvm::to_vector_of<Value>(loop.getRegionIterArgs()), heard));
+    return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Leaves what the nodes to the left come to at a level in shared memory.
-  void askLevel(Value level, const State &own) {
-    Value lane = c_.lane(loc_), zero = c_.index(0, loc_);
-    auto [first, node] = walkTo(level);
-    Value digit = digitOf(node);
-    State theirs;
-    for (auto [t, v] : llvm::zip(types_, identity())) {
-      theirs.push_back(c_.allocate(1, t, c_.named("state", loc_)));
-      memref::StoreOp::create(b_, loc_, v, theirs.back(), zero);
-    }
-    Value isLeft = arith::CmpIOp::create(b_, c_.named("has_node", loc_), arith::CmpIPredicate::slt, lane, digit);
-    c_.inBranch(isLeft, loc_, [&, first = first, node = node] {
-      State heard = ask(first, arith::SubIOp::create(b_, loc_, c_.add(node, lane, loc_), digit));
-      for (auto [v, array] : llvm::zip(heard, theirs))
-        memref::StoreOp::create(b_, loc_, v, array, zero);
-    });
-    State state = llvm::map_to_vector(
-        theirs, [&](Value array) -> Value { return memref::LoadOp::create(b_, c_.named("nodes_left", loc_), array, zero); });
-    overSteps(c_, 1, kLookBackNode, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
-      Value bit = arith::RemSIOp::create(b_, loc_, arith::ShRSIOp::create(b_, loc_, lane, step), c_.index(2, loc_));
-      Value isBehind = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, bit, c_.index(1, loc_));
-      return op_.getCombine().empty() ? combine(own, other) : select(isBehind, combine(other, own), combine(own, other));
-    });
-    c_.ifZero(lane, "first_lane", loc_, [&] {
-      for (auto [v, array] : llvm::zip(state, left_))
-        memref::StoreOp::create(b_, loc_, v, array, level);
-      if (levels_ == 1)
-        return;
-      Value endsNode = arith::AndIOp::create(b_, c_.named("ends_node", loc_), isZero(level, "is_lowest"), isLast(digit));
-      c_.inBranch(endsNode, loc_, [&] {
-        Value next = c_.add(c_.scalars.lookup(op_.getCount()), c_.index(1, loc_), loc_);
-        tell(combine(state, own), next, arith::DivSIOp::create(b_, loc_, number_, c_.index(kLookBackNode, loc_)));
-      });
-    });
+  /// What is to the left at a level, of all warps.
+  State ofWarps(int64_t level) {
+    State state = load(left_, c_.index(level * warps(), loc_));
+    for (int64_t w = 1; w < warps(); ++w)
+      state = combine(state, load(left_, c_.index(level * warps() + w, loc_)));
+    return state;
   }
 
-  /// The nodes of the third level and above that end with this tile.
-  void tellUpper(State own) {
+  /// The nodes of the second level and above that end with this tile.
+  void tellUpper(State own, ArrayRef<State> left) {
     Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kLookBackNode, loc_), ends;
     for (int64_t l = 0; l + 1 < levels_; ++l) {
       Value last = isLast(digitOf(node));
       ends = ends ? Value(arith::AndIOp::create(b_, c_.named("ends", loc_), ends, last)) : last;
-      own = combine(load(left_, c_.index(l, loc_)), own);
+      own = combine(left[size_t(l)], own);
       first = c_.add(first, nodes, loc_);
       node = arith::DivSIOp::create(b_, loc_, node, to);
       nodes = arith::DivSIOp::create(b_, loc_, nodes, to);
-      if (l > 0)
-        c_.inBranch(ends, loc_, [&] { tell(own, first, node); });
+      c_.inBranch(ends, loc_, [&] { tell(own, first, node); });
     }
   }
 
+  static constexpr int64_t kLanes = 32;
   ThreadCode &c_;
   OpBuilder &b_;
   tile::LookBackOp op_;
   Location loc_;
   int64_t levels_, parts_ = 0;
   SmallVector<Type> types_; ///< of a state's components
-  SmallVector<Value> left_; ///< what is to the left at each level, in shared memory
+  SmallVector<Value> left_; ///< what each warp has of what is to the left at each level, in shared memory
   Value words_, row_, number_;
 };
 
 } // namespace
 
-void lowerLookBack(ThreadCode &c, tile::LookBackOp op) { LookBackLowering(c, op).run(); }
+void lowerLookBack(ThreadCode &c, tile::LookBackOp op) {
+  LookBackLowering(c, op).run();
+  if (auto held = c.heldScans.find(op.getTotals().front().getDefiningOp()); held != c.heldScans.end())
+    held->second();
+}
 
 void lowerTicket(ThreadCode &c, tile::TicketOp op) {
   Location loc = cu::unnamed(op.getLoc());

@@ -21,6 +21,12 @@ std::optional<int64_t> LaunchEmitter::findLookBack() const {
   return along && llvm::is_contained(l_.grid, *along) ? along : std::nullopt;
 }
 
+bool LaunchEmitter::holdsScans() const {
+  std::optional<int64_t> along = findLookBack();
+  const Target *target = findTarget(absl::string_view(plan_.target.data(), plan_.target.size()));
+  return along && target && blocksThatHold(l_, ops_, *along, {plan_.sizeDiv, plan_.sizeMax}, *target);
+}
+
 SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
   SmallVector<LookBackTensor> tensors;
   std::optional<int64_t> along = findLookBack();

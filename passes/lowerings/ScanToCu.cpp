@@ -12,11 +12,16 @@
 //
 // Where a thread has all of the tile along the dim, its run starts from the carry, and nothing else is left to do.
 //
+// A scan that is held makes no results yet: each thread leaves its elements in a place of its own in shared memory, and its warp, whose
+// rounds follow each other, what they come to. Results are made of these behind the look-back (lowerLookBack), whose wait other blocks
+// fill: they have the registers.
+//
 // What is scanned is a state of one or more components, each an array of registers; states keep their order, since a scan by a
 // program's own reducer need not commute. In reverse what has been combined stands behind.
 #include "passes/lowerings/ThreadCode.h"
 
 #include "ir/cu/Marks.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/Reduction.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -52,21 +57,138 @@ public:
     StringRef name = cu::findName(op_.getLoc());
     carries_.reg = beside_;
     resultLayout_ = tile::getLayout(op_.getOut());
-    results_ = allocate(layout_.numRegisters(), c_.registerName(name.empty() ? "scan" : name, "_scan"));
     totals_ = allocate(carries_.numRegisters(), "total");
-    if (hasLanes_ || hasWarps_)
-      acrossThreads();
+    if (isHeld())
+      leave();
     else
-      withinThreads();
+      makeAll();
     Layout total = tile::getLayout(op_.getTotal());
     total.reg = beside_;
-    for (auto [out, array] : llvm::zip(op_.getOuts(), results_))
-      c_.tiles[out] = {resultLayout_, array};
     for (auto [out, array] : llvm::zip(op_.getTotals(), totals_))
       c_.tiles[out] = {total, array};
   }
 
+  /// Whether results are made behind the look-back.
+  bool isHeld() {
+    auto isOuter = [&](const Digit &d) {
+      return !isAlong(d) || llvm::all_of(rounds_, [&](const Digit &round) { return round.stride < d.stride; });
+    };
+    int64_t bytes = runLength() * elements().front().getIntOrFloatBitWidth() / 8;
+    return tile::kHeld.isOn(op_) && elements().size() == 1 && beside_.empty() && hasLanes_ && llvm::all_of(layout_.warp, isOuter) &&
+           llvm::isPowerOf2_64(uint64_t(bytes)) && bytes <= kAccess;
+  }
+
+  /// The results of a scan that is held.
+  void makeHeld() {
+    results_ = allocate(layout_.numRegisters(), resultName());
+    cu::CommentOp::create(c_.b, loc_, "Scan what this thread has left in its places.");
+    Value run = c_.allocate(runLength(), elements().front(), c_.named("run", loc_));
+    OpenDigits open;
+    walk(rounds_, open, beforeWarp_, [&](State soFar) {
+      move(places_, placeOf(open), run, c_.index(0, loc_));
+      State sum = walk(run_, open, identity(), [&](State before) {
+        State next = combine(before, {memref::LoadOp::create(c_.b, loc_, run, c_.registerIndex(runLayout(), open, loc_))});
+        store(op_.getExclusive() ? before : next, results_, c_.registerIndex(resultLayout_, open, loc_));
+        return next;
+      });
+      State before = identity();
+      scanLanes(sum, before);
+      addBefore(combine(soFar, before), open);
+      return combine(soFar, sum);
+    });
+    keepResults();
+  }
+
 private:
+  static constexpr int64_t kAccess = 16; ///< bytes
+
+  std::string resultName() {
+    StringRef name = cu::findName(op_.getLoc());
+    return c_.registerName(name.empty() ? "scan" : name, "_scan");
+  }
+  Layout runLayout() { return {run_, {}, {}}; }
+  int64_t runLength() { return runLayout().numRegisters(); }
+
+  void keepResults() {
+    for (auto [out, array] : llvm::zip(op_.getOuts(), results_))
+      c_.tiles[out] = {resultLayout_, array};
+  }
+
+  void makeAll() {
+    results_ = allocate(layout_.numRegisters(), resultName());
+    if (hasLanes_ || hasWarps_)
+      acrossThreads();
+    else
+      withinThreads();
+    keepResults();
+  }
+
+  /// Neighbours of a round lie side by side, those of neighbouring threads behind them.
+  Value placeOf(const OpenDigits &open) {
+    Value round = c_.registerIndex({rounds_, {}, {}}, open, loc_);
+    Value thread = c_.add(c_.mul(round, 32 * layout_.numWarps(), loc_), c_.thread(loc_), loc_);
+    return c_.mul(thread, runLength(), loc_);
+  }
+  void move(Value from, Value at, Value to, Value there) {
+    if (runLength() > 1)
+      cu::CopyOp::create(c_.b, loc_, from, at, to, there, runLength());
+    else
+      memref::StoreOp::create(c_.b, loc_, memref::LoadOp::create(c_.b, loc_, from, at), to, there);
+  }
+
+  /// What comes before the run at the open digits goes to its results.
+  void addBefore(const State &before, OpenDigits &open) {
+    c_.overDigits(run_, loc_, open, [&] {
+      Value r = c_.registerIndex(resultLayout_, open, loc_);
+      store(combine(before, load(results_, r)), results_, r);
+    });
+  }
+
+  /// Elements to their places, and what is before this warp and in all of the tile.
+  void leave() {
+    cu::CommentOp::create(c_.b, loc_, "What each warp's rounds come to; the elements wait in places of their own.");
+    Type type = elements().front();
+    places_ = c_.sharedArray(32 * layout_.numWarps() * layout_.numRegisters(), type, loc_, "places");
+    Value run = c_.allocate(runLength(), type, c_.named("run", loc_)), zero = c_.index(0, loc_);
+    bool isOrdered = bool(op_.getIdentity()); // (others commute: lanes are combined once, behind all rounds)
+    OpenDigits open;
+    State sum = walk(rounds_, open, identity(), [&](State soFar) {
+      State next = walk(run_, open, isOrdered ? identity() : soFar, [&](State before) {
+        State mine = elementsOf(op_.getInputs(), open);
+        memref::StoreOp::create(c_.b, loc_, mine.front(), run, c_.registerIndex(runLayout(), open, loc_));
+        return combine(before, mine);
+      });
+      move(run, zero, places_, placeOf(open));
+      if (!isOrdered)
+        return next;
+      State before = identity();
+      scanLanes(next, before);
+      return combine(soFar, next);
+    });
+    if (!isOrdered)
+      sumLanes(sum);
+    beforeWarp_ = elementsOf(op_.getCarries(), open);
+    State total = combine(beforeWarp_, sum);
+    if (hasWarps_) {
+      State sums = allocate(1, "sums");
+      store(sum, sums, zero);
+      cu::CommentOp::create(c_.b, loc_, "Warps share their sums.");
+      shareSums({}, sums);
+      std::tie(beforeWarp_, total) = overWarps(beforeWarp_, zero);
+    }
+    store(total, totals_, zero);
+  }
+
+  /// `sum` becomes that of all lanes, of what commutes.
+  void sumLanes(State &sum) {
+    int64_t weight = 1;
+    for (const Digit &d : layout_.lane) {
+      if (isAlong(d))
+        overSteps(c_, weight, d.size, sum, loc_, [&](Value, ValueRange mine, ValueRange theirs) { return combine(mine, theirs); });
+      weight *= d.size;
+    }
+  }
+
   bool isAlong(const Digit &d) { return d.dim == int64_t(op_.getDim()) && d.size > 1; }
   SmallVector<Type> elements() {
     return llvm::map_to_vector(op_.getInputs(), [](Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); });
@@ -168,10 +290,7 @@ private:
         auto [before, next] = hasWarps_ ? overWarps(soFar, at) : std::pair(soFar, combine(soFar, load(sums, at)));
         if (hasLanes_)
           before = combine(before, load(lanesBefore, at));
-        c_.overDigits(run_, loc_, open, [&, before = before] {
-          Value r = c_.registerIndex(resultLayout_, open, loc_);
-          store(combine(before, load(results_, r)), results_, r);
-        });
+        addBefore(before, open);
         return next;
       });
       store(total, totals_, c_.registerIndex(carries_, open, loc_));
@@ -290,12 +409,19 @@ private:
   Layout resultLayout_;
   State results_, totals_; ///< arrays of registers, one a component
   State shared_;           ///< the warps' sums
+  Value places_;           ///< of a scan that is held: the elements
+  State beforeWarp_;       ///< and what is before this warp's
   Speakers speakers_;      ///< a lane of each column
   int64_t registers_ = 1;
 };
 
 } // namespace
 
-void lowerScan(ThreadCode &c, tile::ScanOp op) { ScanLowering(c, op).run(); }
+void lowerScan(ThreadCode &c, tile::ScanOp op) {
+  auto scan = std::make_shared<ScanLowering>(c, op);
+  scan->run();
+  if (scan->isHeld())
+    c.heldScans[op] = [scan] { scan->makeHeld(); };
+}
 
 } // namespace kernelc

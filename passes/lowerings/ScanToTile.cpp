@@ -4,6 +4,7 @@
 #include "passes/lowerings/LaunchEmitter.h"
 
 #include "ir/cu/Cu.h"
+#include "ir/tile/Marks.h"
 #include "passes/analysis/Reduction.h"
 
 using namespace mlir;
@@ -139,6 +140,8 @@ LogicalResult LaunchEmitter::emitScan(ReduceOp op, const Scan &scan, ArrayRef<in
   }
   auto made = tile::ScanOp::create(b_, loc, TypeRange{type}, TypeRange{carry.getType()}, op.getKind(), ValueRange{value}, ValueRange{carry},
                                    uint64_t(along), scan.reverse, scan.exclusive, ArrayAttr());
+  if (holdsScans())
+    tile::kHeld.putOn(made);
   carry = made.getTotal();
   Value out = made.getOut();
   if (findLookBack())

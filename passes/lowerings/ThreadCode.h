@@ -61,13 +61,14 @@ public:
   llvm::DenseMap<mlir::Operation *, WarpPartials> partials; ///< of reductions that a merge in a cluster's first block finishes
   llvm::DenseMap<mlir::Value, mlir::Value> rings;           ///< rings → arrays in shared memory
   llvm::DenseMap<mlir::Value, Channel> channels;
-  llvm::DenseMap<mlir::Value, mlir::Value> orders;  ///< orders → their mbarriers
-  llvm::DenseMap<mlir::Value, mlir::Value> tallies; ///< tensors → copies in shared memory that scatters combine in
-  cu::KernelOp kernel;                              ///< what is being filled
-  bool hasLdmatrix = false;                         ///< the target loads fragments
-  bool hasStmatrix = false;                         ///< the target stores fragments
-  bool hasVectorAdds = false;                       ///< it adds neighbours in memory by one instruction
-  bool hasAsyncCopy = false;                        ///< the target copies without registers
+  llvm::DenseMap<mlir::Value, mlir::Value> orders;                    ///< orders → their mbarriers
+  llvm::DenseMap<mlir::Value, mlir::Value> tallies;                   ///< tensors → copies in shared memory that scatters combine in
+  llvm::DenseMap<mlir::Operation *, std::function<void()>> heldScans; ///< make the results of scans that wait for their look-back
+  cu::KernelOp kernel;                                                ///< what is being filled
+  bool hasLdmatrix = false;                                           ///< the target loads fragments
+  bool hasStmatrix = false;                                           ///< the target stores fragments
+  bool hasVectorAdds = false;                                         ///< it adds neighbours in memory by one instruction
+  bool hasAsyncCopy = false;                                          ///< the target copies without registers
   int64_t sharedBytes = 0;
   llvm::SmallVector<std::pair<int64_t, int64_t>> sharedGaps; ///< what alignment leaves between slots: small arrays lie there (from, to)
   int64_t firstThread = 0;                                   ///< of the warps that fill slots side by side, who are numbered from it

@@ -96,4 +96,16 @@ bool looksBack(Operation *r, const Scan &scan, const SizeFacts &facts, const Tar
   return liesAlong(r, scan, *rowsOf(r, scan, facts));
 }
 
+int64_t blocksThatHold(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, const SizeFacts &facts, const Target &target) {
+  constexpr int64_t kRegistersHeld = 40; // of a thread whose elements wait in shared memory
+  constexpr int64_t kBytesBeside = 1536; // of shared memory, beside them: the device's own, and what warps tell each other
+  int64_t tile = l.tiles[along], threads = l.warps * 32;
+  if (l.ops.size() != 1 || wordsOfState(ops[l.ops.front()]) != 1 || knownDivisor(l.extents.getResult(along), facts) % tile)
+    return 0; // (of tiles with masks, too, a thread holds more)
+  int64_t bytes = tile * stateTypes(ops[l.ops.front()]).front().getIntOrFloatBitWidth() / 8;
+  int64_t inRegisters = target.registersPerSm / (2 * int64_t(llvm::divideCeil(tile, threads)) * threads);
+  int64_t held = std::min<int64_t>(target.registersPerSm / (kRegistersHeld * threads), target.maxSharedPerBlock / (bytes + kBytesBeside));
+  return held > inRegisters ? held : 0;
+}
+
 } // namespace kernelc::te

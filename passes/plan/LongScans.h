@@ -4,6 +4,7 @@
 
 #include "ir/te/Scan.h"
 #include "passes/index/Affine.h"
+#include "passes/plan/PlanAttr.h"
 #include "support/Target.h"
 #include "support/TargetCosts.h"
 
@@ -25,5 +26,10 @@ int64_t chunkOf(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, c
 /// Whether blocks take the parts of such a scan in one launch, each adding what those before it tell it (tile.look_back), so that
 /// what is scanned is read once. Others are written as scans of parts and of what these come to (te-split-scan).
 bool looksBack(mlir::Operation *op, const Scan &scan, const SizeFacts &facts, const Target &target);
+
+/// How many blocks of a launch whose tiles look back along `along` a multiprocessor has at a time, where their elements wait in shared
+/// memory, not in registers; 0 where registers have room for as many, and where a state or what a tile needs beside it takes more.
+int64_t blocksThatHold(const LaunchPlan &l, llvm::ArrayRef<mlir::Operation *> ops, int64_t along, const SizeFacts &facts,
+                       const Target &target);
 
 } // namespace kernelc::te

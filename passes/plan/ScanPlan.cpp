@@ -75,10 +75,12 @@ void Scheduler::scheduleScan(LaunchPlan &l) {
     int64_t perThread = std::max<int64_t>(1, int64_t(llvm::bit_floor(uint64_t(costs_.scans.perThreadBehind / words))));
     l.tiles[along] = clampTile(l, along, costs_.scans.threadsBehind * perThread);
     l.warps = costs_.scans.threadsBehind / 32;
-    // While a tile waits for those before it, others load: a thread has a register for each of its elements and one beside it. (Not of
-    // states of several words, several statements and tiles with masks, which hold more.)
+    // While a tile waits for those before it, others load. Its elements wait in shared memory, or a thread has a register for each of
+    // them and one beside it. (Not of states of several words, several statements and tiles with masks, which hold more.)
     if (l.ops.size() == 1 && words == 1 && hasWholeTiles(l, along))
       l.minBlocks = std::max<int64_t>(1, target_.registersPerSm / (2 * costs_.scans.perThreadBehind * costs_.scans.threadsBehind));
+    if (int64_t held = blocksThatHold(l, ops_, along, facts_, target_))
+      l.minBlocks = held;
     l.grid.insert(l.grid.begin(), along);
     return;
   }

@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "ir/te/ScheduleLoc.h"
+#include "ir/tile/Marks.h"
 #include "passes/index/Affine.h"
 #include "passes/tile/Access.h"
 #include "passes/tile/ProductLayouts.h"
@@ -107,7 +108,24 @@ private:
     c.parent = blocked(c.shape, c.contiguous, width, of.reduced, near, shared);
     if (auto own = llvm::find_if(c.parent.reg, [&](const Digit &d) { return terms >= 0 && d.dim == terms; }); own != c.parent.reg.end())
       std::rotate(c.parent.reg.begin() + 1, own, own + 1);
+    for (Value v : c.values)
+      if (auto scan = v.getDefiningOp<ScanOp>(); scan && kHeld.isOn(scan) && v == scan.getOut())
+        standWarpsBehindRounds(c.parent, scan.getDim());
     return success();
+  }
+
+  /// Each warp's rounds along a dim follow each other: it knows what comes before them without the other warps.
+  static void standWarpsBehindRounds(Layout &layout, int64_t dim) {
+    auto last = [&](Digits &digits) {
+      auto found = llvm::find_if(llvm::reverse(digits), [&](const Digit &d) { return d.dim == dim && d.size > 1; });
+      return found == digits.rend() ? nullptr : &*found;
+    };
+    Digit *round = last(layout.reg), *warp = last(layout.warp);
+    if (!round || !warp || llvm::count_if(layout.warp, [&](const Digit &d) { return d.dim == dim; }) > 1 ||
+        round->stride != warp->stride * warp->size)
+      return;
+    round->stride = warp->stride;
+    warp->stride = round->stride * round->size;
   }
 
   /// What accesses of a component say of its dims, and which dims are reduced. The dim that most bytes are contiguous along decides.
