@@ -35,7 +35,7 @@ def smooth_quant(t, x, w, g):
 def int4_kv_append(t, k, c, s, z, at):
     k, b, at = k.float(), t.arange(len(k), device=k.device), at.long()
     lo = k.amin(2)
-    r = ((k.amax(2) - lo) / 15).clamp(min=1e-6)
+    r = ((k.amax(2) - lo) / t.full_like(lo, 15)).clamp(min=1e-6)  # (by a number it would multiply)
     q = ((k - lo[:, :, None]) / r[:, :, None]).round().clamp(0, 15).byte()
     c[b, at], s[b, at], z[b, at] = q[:, :, ::2] | q[:, :, 1::2] << 4, r, lo
     return c, s, z
@@ -250,7 +250,7 @@ def engines():
     mine("csr_softmax", "R=30000 C=30000 E=500000 D=64", csr_softmax, False, ints={"at": "C"}, made={"off": offsets}, limit=1e-3)
     mine("pagerank_step", "N=500000 E=5000000", pagerank_step, ints={"deg": 20, "a": "N", "b": "N"}, made={"p": masses}, limit=1e-2)
     mine("triangles", "N=3000 W:94 E=100000", triangles, ints={"src": "N", "dst": "N"}, made={"a": masks}, limit=1e-3)
-    mine("eta_sample", "B=128 V=32000", eta_sample, made={"u": lambda t, d, s: t.rand(s["B"], device=d)}, limit=1e9)
+    mine("eta_sample", "B=128 V=32000", eta_sample, False, made={"u": lambda t, d, s: t.rand(s["B"], device=d)}, limit=1e9)
     mine("medusa_accept", "B=64 K=5 V=32001", medusa_accept, ints={"t": "V"}, limit=1e-3)
     mine("ngram_ban", "B=200 T=2000 V=32000", ngram_ban, ints={"t": "V"}, made={"t": lambda t, d, s: t.randint(0, 60, (s["B"], s["T"]), device=d)})
     mine("contrastive_search", "B=64 K=8 T=1500 D=768", contrastive_search, limit=1e9)
