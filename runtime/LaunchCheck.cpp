@@ -41,8 +41,11 @@ std::string numpyName(ElementType t) {
 /// What one argument must satisfy by itself.
 absl::Status checkTensor(const Kernel &kernel, const Param &p, const DeviceTensor &t, int device) {
   if (t.type != p.type)
-    return paramError(p, "expected elements of type ", elementTypeName(p.type), ", got ", elementTypeName(t.type),
-                      "; nothing is converted on the way in: convert the array, in NumPy with x.astype(", numpyName(p.type), ")");
+    return paramError(
+        p, "expected elements of type ", elementTypeName(p.type), ", got ", elementTypeName(t.type),
+        p.kind == ParamKind::Output
+            ? absl::StrCat("; nothing is converted on the way out: pass an array of ", elementTypeName(p.type))
+            : absl::StrCat("; nothing is converted on the way in: convert the array, in NumPy with x.astype(", numpyName(p.type), ")"));
   if (t.shape.size() != p.dims.size())
     return paramError(p, "expected rank ", p.dims.size(), shapeFormula(kernel, p), ", got a tensor of shape ", shapeText(t.shape));
   if (t.strides.size() != t.shape.size())

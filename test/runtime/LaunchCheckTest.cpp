@@ -51,6 +51,9 @@ TEST(CheckArguments, TypeRankDevice) {
       "mm.kc:3:8: parameter 'x': expected elements of type bf16, got f16; nothing is converted on the way in: convert the array, in NumPy "
       "with x.astype(ml_dtypes.bfloat16)");
   args = mmArgs();
+  T(args, 2).type = ElementType::f64;
+  EXPECT_THAT(errorOf(args), testing::HasSubstr("got f64; nothing is converted on the way out: pass an array of "));
+  args = mmArgs();
   T(args, 1) = tensorAt(2 << 20, bf16, {256, 8, 8});
   EXPECT_EQ(errorOf(args), "mm.kc:3:23: parameter 'w': expected rank 2 [N, K], got a tensor of shape [256, 8, 8]");
   args = mmArgs();
