@@ -103,7 +103,8 @@ private:
     if (shared >= 0) // of which windows have no vectors
       width = 1;
     // Of a whole tile each thread has an element before one has two.
-    if (!of.reduces && llvm::equal(c.shape, func_.getTiles()) && llvm::product_of(c.shape) <= 32 * int64_t(func_.getWarps()))
+    const int64_t threads = 32 * int64_t(func_.getWarps());
+    if (!of.reduces && llvm::equal(c.shape, func_.getTiles()) && llvm::product_of(c.shape) <= threads)
       width = 1;
     c.parent = blocked(c.shape, c.contiguous, width, of.reduced, near, shared);
     if (auto own = llvm::find_if(c.parent.reg, [&](const Digit &d) { return terms >= 0 && d.dim == terms; }); own != c.parent.reg.end())
