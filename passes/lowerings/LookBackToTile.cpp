@@ -32,13 +32,17 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
   std::optional<int64_t> along = findLookBack();
   if (!along)
     return tensors;
-  constexpr int64_t kMostLevels = 6; // 2^30 tiles
+  constexpr int64_t kMostTiles = int64_t(1) << 30;
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   auto tilesOf = [&](int64_t index) { return l_.extents.getResult(index).ceilDiv(l_.tiles[index]); };
   AffineExpr nodes = tilesOf(*along), length = nodes + 1; // (the ticket)
-  int64_t most = knownMax(nodes, facts), tiles = kLookBackNode;
-  for (levels_ = 1; levels_ < kMostLevels && (most < 0 || tiles < most); ++levels_, tiles *= kLookBackNode) {
-    nodes = nodes.floorDiv(kLookBackNode);
+  int64_t parts = 1; // of the largest state: all have room and levels for one like it
+  for (int64_t ordinal : l_.ops)
+    if (findScanOf(ops_[ordinal]))
+      parts = std::max(parts, wordsOfState(ops_[ordinal]));
+  int64_t most = knownMax(nodes, facts), node = lookBackNode(parts), tiles = node;
+  for (levels_ = 1; tiles < (most < 0 ? kMostTiles : std::min(most, kMostTiles)); ++levels_, tiles *= node) {
+    nodes = nodes.floorDiv(node);
     length = length + nodes;
   }
   int64_t source = -1; // behind the kernel's own workspaces, and those of other launches
@@ -46,10 +50,6 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
     for (Value v : op->getResults())
       source = std::min(source, buffers_.sourceOf(v) - 1);
   source -= int64_t(ops_.size()) * (&l_ - plan_.launches.data());
-  int64_t parts = 1; // of the largest state: all have room for one like it
-  for (int64_t ordinal : l_.ops)
-    if (findScanOf(ops_[ordinal]))
-      parts = std::max(parts, wordsOfState(ops_[ordinal]));
   SmallVector<AffineExpr> dims;
   for (int64_t g : l_.grid)
     if (g != *along)
