@@ -28,8 +28,8 @@ struct PointwiseCosts {
   int64_t shortWindow = 64;     ///< terms of sums that are over before vectors of results are too few
   int64_t warpsOfFound = 4;     ///< most of a block, and results of a thread, whose sums are of what computed places find: corners of
   int64_t resultsOfFound = 4;   ///< samples, of each channel (docs/lab/2026-11-28-unseen-18.md)
-  int64_t fewThreads = 1024;    ///< of a multiprocessor, which have a point each before they have vectors (docs/lab/2026-11-28-chains-14.md)
-  int64_t askedBytes = 64;      ///< of a thread at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md)
+  int64_t fewThreads = 1024; ///< of a multiprocessor, which have a point each before they have vectors (docs/lab/2026-11-28-chains-14.md)
+  int64_t askedBytes = 64;   ///< of a thread at a time: more are no faster (steps of optimizers, docs/lab/2026-11-27-chains-9.md)
 };
 
 /// Rows that a block reduces (ReductionPlan.cpp).

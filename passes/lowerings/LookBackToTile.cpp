@@ -36,7 +36,7 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
   SizeFacts facts{plan_.sizeDiv, plan_.sizeMax};
   auto tilesOf = [&](int64_t index) { return l_.extents.getResult(index).ceilDiv(l_.tiles[index]); };
   AffineExpr nodes = tilesOf(*along), length = nodes + 1; // (the ticket)
-  int64_t parts = 1; // of the largest state: all have room and levels for one like it
+  int64_t parts = 1;                                      // of the largest state: all have room and levels for one like it
   for (int64_t ordinal : l_.ops)
     if (findScanOf(ops_[ordinal]))
       parts = std::max(parts, wordsOfState(ops_[ordinal]));

@@ -4,12 +4,12 @@
 
 #include "ir/te/Hints.h"
 #include "ir/te/TeShape.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/analysis/UnitOperands.h"
 #include "passes/index/LinearRead.h"
 #include "passes/plan/CopyPolicy.h"
 #include "passes/plan/Rewrite.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -70,8 +70,8 @@ public:
   FailureOr<std::optional<Site>> find(Operation *statement) {
     auto made = dyn_cast<ComputeOp>(statement);
     std::optional<Site> none;
-    if (!made || !made.getNumParallel() || made.getOutMap() || made.getShape() || made.getCondition() || made.getYield().getCondition() || hasOwnLaunch(made) ||
-        isInBlock(made) || isPointByPoint(made) || !isOnlyReturned(made))
+    if (!made || !made.getNumParallel() || made.getOutMap() || made.getShape() || made.getCondition() || made.getYield().getCondition() ||
+        hasOwnLaunch(made) || isInBlock(made) || isPointByPoint(made) || !isOnlyReturned(made))
       return none;
     SmallVector<ReadOp> reads, ofProduct;
     made->walk([&](ReadOp read) { reads.push_back(read); });
@@ -208,7 +208,8 @@ private:
     Type element = getElementTypeOrSelf(site.isWhole ? made.getResult().getType() : ReadOp(site.read).getTensor().getType());
     auto type = RankedTensorType::get(SmallVector<int64_t>(site.order.size(), ShapedType::kDynamic), element);
     AffineMap identity = b.getMultiDimIdentityMap(site.order.size());
-    AffineMap out = AffineMap::get(site.order.size(), site.shape.getNumSymbols(), permuted(identity, site.order).getResults(), b.getContext());
+    AffineMap out =
+        AffineMap::get(site.order.size(), site.shape.getNumSymbols(), permuted(identity, site.order).getResults(), b.getContext());
     std::string name = made.getName() ? (*made.getName() + "_laid").str() : "laid";
     return ComputeOp::create(b, made.getLoc(), type, indices, site.extents, IntegerSetAttr(), Value(), AffineMapAttr::get(out),
                              AffineMapAttr::get(site.shape), b.getStringAttr(name), false);
