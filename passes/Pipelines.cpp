@@ -232,8 +232,6 @@ static void addCuPasses(OpPassManager &pm, bool fits32) {
   pm.addNestedPass<cu::KernelOp>(createCuFlatten());
   // Loops are as they will be printed; those of quotients by one number are printed twice.
   pm.addNestedPass<cu::KernelOp>(createCuSharedDivisors());
-  // And masks that few rounds need, which are asked for once a round.
-  pm.addNestedPass<cu::KernelOp>(createCuAskMasks());
   // Every index value that the text will declare is there.
   CuNarrowOptions width;
   width.fits32 = fits32;

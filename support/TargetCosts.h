@@ -255,8 +255,6 @@ struct WarpgroupCosts {
   double givenTileReuse = 64;          ///< come as fast as so many multiply-adds for each are done
   int64_t fillRegisters = 56;          ///< of a thread that fills: fewer spill index arithmetic
   int64_t fewWaves = 2;                ///< of tiles, of launches with no more of which two rows side by side are
-  int64_t mostRaster = 32;             ///< rows of tiles that are one group where an operand's rows, of so many bytes, stay in L2:
-  double rasterBytes = 16 << 20;       ///< memory brings each operand once then (docs/lab/2026-11-28-planner-14.md)
   int64_t evenGroups = 8;              ///< of rows of tiles, up to which one low group shows in the time (docs/lab/2026-11-27-products.md)
   int64_t fewRaster = 2; ///< 1.02 times as fast as eight where rows are no fewer than columns (docs/lab/2026-11-26-planner-2.md)
 };

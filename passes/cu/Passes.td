@@ -355,47 +355,6 @@ def CuSharedDivisors : Pass<"cu-shared-divisors", "::kernelc::cu::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def CuAskMasks : Pass<"cu-ask-masks", "::kernelc::cu::KernelOp"> {
-  let summary = "Ask once a round whether a mask holds for all elements of a thread";
-  let description = [{
-    Where a row's points begin or end is data (`start[b, i] <= j`), most rounds of a walk have only points that count, and yet a
-    comparison and a choice stand in them for each element. The pass asks ahead of a loop of choices whether its comparisons hold for all
-    elements: they do if they hold for the largest that they may have on the left and the smallest on the right.
-
-    ```mlir
-    scf.for %i = %c0 to %c16 step %c1 {
-      %j = arith.addi %j0, %i : index
-      %in = arith.cmpi sle, %start, %j : index
-      %v = memref.load %s[%i]
-      %chosen = arith.select %in, %v, %none : f32
-      memref.store %chosen, %masked[%i]
-    } {cu.unroll}
-    ```
-
-    becomes
-
-    ```mlir
-    %all = arith.cmpi sle, %start, %j0 : index
-    scf.if %all {
-      scf.for .. { %v = memref.load %s[%i]; memref.store %v, %masked[%i] }
-    } else {
-      scf.for .. { .. }
-    }
-    ```
-
-    Comparisons may stand in private arrays that another unrolled loop has filled, as may their operands: of an array of few elements each
-    is asked, of one of sums of indices the outermost. Loops that only the masked version needs move into it.
-
-    *Runs after `cu-flatten`, because* loops are as they will be printed; *before `cu-narrow`*, which marks every index of the text.
-    Postcondition: none.
-
-    Tried only in rounds with products, which CUDA cores hold up, and only where the mask has data, or where products have rounds of
-    their own in it (log-sum-exp of a product): masks of indices alone have left other rounds (`tile-split-rounds`). Left alone: equality;
-    sums of data, which may wrap round. Numeric effect: none.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
-}
-
 def CuOutline : Pass<"cu-outline", "::kernelc::cu::KernelOp"> {
   let summary = "Write once what stands in several places";
   let description = [{

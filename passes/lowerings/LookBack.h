@@ -6,8 +6,7 @@
 
 namespace kernelc {
 
-/// Nodes of a level that make one of the next, for a state of so many words: about as many as a device has tiles under way. Words are asked
-/// one after the other, so states of several have nodes that a warp asks for at once.
-constexpr int64_t lookBackNode(int64_t words) { return words == 1 ? 1024 : 32; }
+/// Nodes of a level that make one of the next: about as many as a device has tiles under way.
+inline constexpr int64_t kLookBackNode = 1024;
 
 } // namespace kernelc

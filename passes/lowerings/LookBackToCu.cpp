@@ -28,7 +28,6 @@ public:
       types_.push_back(cast<RankedTensorType>(total.getType()).getElementType());
     for (Type t : types_)
       parts_ += tile::LookBackOp::wordsOf(t);
-    node_ = lookBackNode(parts_);
   }
 
   void run() {
@@ -64,9 +63,9 @@ private:
     return arith::CmpIOp::create(b_, c_.named(name, loc_), arith::CmpIPredicate::eq, v, c_.index(0, loc_));
   }
   /// How many nodes of its parent are to the left of a node.
-  Value digitOf(Value node) { return arith::RemSIOp::create(b_, c_.named("left", loc_), node, c_.index(node_, loc_)); }
+  Value digitOf(Value node) { return arith::RemSIOp::create(b_, c_.named("left", loc_), node, c_.index(kLookBackNode, loc_)); }
   Value isLast(Value digit) {
-    return arith::CmpIOp::create(b_, c_.named("is_last", loc_), arith::CmpIPredicate::eq, digit, c_.index(node_ - 1, loc_));
+    return arith::CmpIOp::create(b_, c_.named("is_last", loc_), arith::CmpIPredicate::eq, digit, c_.index(kLookBackNode - 1, loc_));
   }
   State load(ArrayRef<Value> arrays, Value at) {
     return llvm::map_to_vector(arrays, [&](Value array) -> Value { return memref::LoadOp::create(b_, loc_, array, at); });
@@ -144,7 +143,7 @@ private:
 
   /// Leaves what each warp's nodes to the left come to at each level in shared memory.
   void askAll() {
-    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(node_, loc_);
+    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kLookBackNode, loc_);
     for (int64_t l = 0; l < levels_; ++l) {
       State state = askLevel(first, node);
       overSteps(c_, 1, kLanes, state, loc_, [&](Value step, ValueRange own, ValueRange other) {
@@ -166,7 +165,7 @@ private:
 
   /// What this thread's part of the nodes left of `node` comes to: every so many of them, or neighbours where the order counts.
   State askLevel(Value first, Value node) {
-    int64_t threads = kLanes * warps(), part = llvm::divideCeil(node_, threads);
+    int64_t threads = kLanes * warps(), part = llvm::divideCeil(kLookBackNode, threads);
     Value left = digitOf(node), from = c_.thread(loc_), end = left;
     if (isOrdered()) {
       from = c_.mul(from, part, loc_);
@@ -193,7 +192,7 @@ private:
 
   /// The nodes of the second level and above that end with this tile.
   void tellUpper(State own, ArrayRef<State> left) {
-    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(node_, loc_), ends;
+    Value node = number_, nodes = c_.scalars.lookup(op_.getCount()), first = c_.index(1, loc_), to = c_.index(kLookBackNode, loc_), ends;
     for (int64_t l = 0; l + 1 < levels_; ++l) {
       Value last = isLast(digitOf(node));
       ends = ends ? Value(arith::AndIOp::create(b_, c_.named("ends", loc_), ends, last)) : last;
@@ -210,7 +209,7 @@ private:
   OpBuilder &b_;
   tile::LookBackOp op_;
   Location loc_;
-  int64_t levels_, parts_ = 0, node_;
+  int64_t levels_, parts_ = 0;
   SmallVector<Type> types_; ///< of a state's components
   SmallVector<Value> left_; ///< what each warp has of what is to the left at each level, in shared memory
   Value words_, row_, number_;

@@ -40,9 +40,9 @@ SmallVector<LaunchEmitter::LookBackTensor> LaunchEmitter::lookBackTensors() {
   for (int64_t ordinal : l_.ops)
     if (findScanOf(ops_[ordinal]))
       parts = std::max(parts, wordsOfState(ops_[ordinal]));
-  int64_t most = knownMax(nodes, facts), node = lookBackNode(parts), tiles = node;
-  for (levels_ = 1; tiles < (most < 0 ? kMostTiles : std::min(most, kMostTiles)); ++levels_, tiles *= node) {
-    nodes = nodes.floorDiv(node);
+  int64_t most = knownMax(nodes, facts), tiles = kLookBackNode;
+  for (levels_ = 1; tiles < (most < 0 ? kMostTiles : std::min(most, kMostTiles)); ++levels_, tiles *= kLookBackNode) {
+    nodes = nodes.floorDiv(kLookBackNode);
     length = length + nodes;
   }
   int64_t source = -1; // behind the kernel's own workspaces, and those of other launches

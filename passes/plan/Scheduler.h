@@ -223,8 +223,6 @@ private:
   int64_t partOf(const WarpgroupProduct &w, int64_t rows, int64_t columns);
   /// Warps, parts of the epilogue and slots for the tiles of `l`; returns the bytes of a stage.
   int64_t stageTiles(LaunchPlan &l, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
-  /// The tiles along a product's rows, where all of that operand stays in L2 while columns pass; else 0.
-  int64_t rowsInCache(const LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
   /// In which order blocks take tiles, and how many they take.
   void walkTiles(LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, llvm::ArrayRef<int64_t> dims);
   /// Blocks in pairs where these share what two requests bring.

@@ -194,16 +194,6 @@ int64_t Scheduler::stageTiles(LaunchPlan &l, const WarpgroupProduct &w, ArrayRef
   return stageBytes;
 }
 
-int64_t Scheduler::rowsInCache(const LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
-  const WarpgroupCosts &costs = costs_.warpgroups;
-  int64_t rows = extentProduct(l, given.m, dims, likely_), columns = extentProduct(l, given.n, dims, likely_);
-  if (given.m.size() != 1 || given.n.size() != 1 || rows <= 0 || columns <= 0)
-    return 0;
-  int64_t tiles = llvm::divideCeil(rows, tileProduct(l, given.m, dims));
-  double bytes = w.operands * double(rows) / double(rows + columns);
-  return tiles <= costs.mostRaster && bytes <= costs.rasterBytes ? tiles : 0;
-}
-
 void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const WarpgroupProduct &w, ArrayRef<int64_t> dims) {
   const Contraction &c = w.c;
   // Where data picks which blocks of an operand are read, tiles have little of that operand in common. The tiles of one row share the
@@ -216,8 +206,6 @@ void Scheduler::walkTiles(LaunchPlan &l, const Contraction &given, const Warpgro
   bool isLong = w.turned ? w.n >= w.m : c.m == given.m && w.m >= w.n;
   bool isOver = Count(0) < tiles && tiles <= costs.fewWaves * target_.smCount && w.batch == 1 && isLong && !w.straddled;
   l.raster = picksBlocks ? 1 : isOver ? costs.fewRaster : 8;
-  if (!picksBlocks && !isOver && w.batch == 1 && !w.straddled)
-    l.raster = std::max(l.raster, rowsInCache(l, given, w, dims));
   // A tile across the border of two groups takes twice as long, and such tiles lie at the groups' distances; phases have different
   // numbers of rounds, and follow each other.
   l.rotate = (given.where && !picksBlocks) || !given.endedK.empty();
