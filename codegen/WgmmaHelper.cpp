@@ -63,7 +63,7 @@ std::optional<Helper> readName(llvm::StringRef rest) {
     helper.stepB = numbers.back();
   }
   bool isKnown = llvm::all_of(helper.orders, [](int order) { return order == 0 || order == 1; });
-  return isKnown && helper.products > 0 ? std::optional(helper) : std::nullopt;
+  return isKnown && (!isRun || helper.products > 1) ? std::optional(helper) : std::nullopt;
 }
 
 /// The operands of the assembly: D's registers, then A's words or its descriptor, B's descriptor, whether the old D counts, and the
