@@ -53,7 +53,7 @@ TEST(IndexArithmetic, Gathers) {
 TEST(IndexArithmetic, ProvedSmall) {
   std::string text =
       cudaTextOf({.text = "def k(x: f32[N]) -> (y: f32[N]) { y[i] = x[i] + f32(i * i) }", .sizes = {{"N", 300}}, .target = "sm_90a"});
-  EXPECT_NE(text.find("(float)(i_1 * i_1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(float)(i * i)"), std::string::npos) << text;
 }
 
 TEST(IndexArithmetic, EveryOtherElementComesInWholeVectors) {
@@ -65,7 +65,8 @@ TEST(IndexArithmetic, EveryOtherElementComesInWholeVectors) {
   for (int64_t n : {1, 37, 64, 1030})
     for (bool specialise : {true, false})
       EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", n}}, .target = "sm_90a", .specialise = specialise}), "") << n;
-  EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 3}, {"N", 64}}, .target = "sm_90a", .expect = "= *(const uint4 *)&x["}), "");
+  // Launches of few points have no vectors.
+  EXPECT_EQ(runCase({.text = text, .sizes = {{"M", 273}, {"N", 512}}, .target = "sm_90a", .expect = "= *(const uint4 *)&x["}), "");
 }
 
 } // namespace
