@@ -99,17 +99,21 @@ private:
     reckonShared(c, dims, points, bits / 8);
   }
 
-  /// The rate of the unit with the tile of `c`, of the best tile's; 100 where nothing is known of it.
-  double percentOfTile(const Contraction &c, ArrayRef<int64_t> dims) {
+  /// The unit's rows and columns of a tile of `c`.
+  std::pair<double, double> tileOf(const Contraction &c, ArrayRef<int64_t> dims) {
     double m = 1, n = 1;
     for (unsigned d : c.m)
       m *= tile(dims[d]);
     for (unsigned d : c.n)
       n *= tile(dims[d]);
+    return l_.unit == Unit::Wgmma && takesColumnsAsRows(l_, c, dims) ? std::pair(n, m) : std::pair(m, n);
+  }
+
+  /// The rate of the unit with the tile of `c`, of the best tile's; 100 where nothing is known of it.
+  double percentOfTile(const Contraction &c, ArrayRef<int64_t> dims) {
     if (l_.unit != Unit::Wgmma)
       return 100;
-    if (takesColumnsAsRows(l_, c, dims))
-      std::swap(m, n);
+    auto [m, n] = tileOf(c, dims);
     for (absl::Span<const ProductTile> tiles : {wgmmaTiles(), wgmmaPlainTiles()})
       for (const ProductTile &t : tiles)
         if (t.m == m && t.n == n && t.teams == l_.pingpong)
@@ -188,13 +192,7 @@ private:
 
   /// Instructions of 64 rows read these and all columns; copies write rows and columns of each tile of the sum.
   void reckonShared(const Contraction &c, ArrayRef<int64_t> dims, double points, double bytes) {
-    double m = 1, n = 1;
-    for (unsigned d : c.m)
-      m *= tile(dims[d]);
-    for (unsigned d : c.n)
-      n *= tile(dims[d]);
-    if (l_.unit == Unit::Wgmma && takesColumnsAsRows(l_, c, dims))
-      std::swap(m, n);
+    auto [m, n] = tileOf(c, dims);
     double read = std::ceil(m / 64) * (std::min(m, 64.0) + n), written = m + n;
     time_.shared += time_.waves * points / (m * n) * (read + written) * bytes / perUs(rates_.shared);
   }
