@@ -130,6 +130,8 @@ struct ScanCosts {
   int64_t columnBlocks = 16;     ///< of 32 columns, of a multiprocessor
   int64_t perThreadBehind = 32;  ///< elements of a tile that asks those before it: fewer warps to meet, more loads on their way
   int64_t threadsBehind = 128;   ///< of a block that has one
+  int64_t registersHeld = 40;    ///< of a thread whose elements wait in shared memory (docs/lab/2026-11-28-scatters-12.md)
+  int64_t bytesBeside = 1536;    ///< of shared memory, beside them: the device's own, and what warps tell each other
   int64_t registersAhead = 96;   ///< for what later rounds read
   int64_t mostAhead = 8;         ///< rounds: as long as memory takes, and more text is compiled for longer
 };

@@ -5,6 +5,7 @@
 #include "ir/tile/Tile.h"
 #include "passes/analysis/Contraction.h"
 #include "support/Saturating.h"
+#include "support/TargetCosts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -97,14 +98,14 @@ bool looksBack(Operation *r, const Scan &scan, const SizeFacts &facts, const Tar
 }
 
 int64_t blocksThatHold(const LaunchPlan &l, ArrayRef<Operation *> ops, int64_t along, const SizeFacts &facts, const Target &target) {
-  constexpr int64_t kRegistersHeld = 40; // of a thread whose elements wait in shared memory
-  constexpr int64_t kBytesBeside = 1536; // of shared memory, beside them: the device's own, and what warps tell each other
+  const ScanCosts &costs = target.costs->scans;
   int64_t tile = l.tiles[along], threads = l.warps * 32;
   if (l.ops.size() != 1 || wordsOfState(ops[l.ops.front()]) != 1 || knownDivisor(l.extents.getResult(along), facts) % tile)
     return 0; // (of tiles with masks, too, a thread holds more)
   int64_t bytes = tile * stateTypes(ops[l.ops.front()]).front().getIntOrFloatBitWidth() / 8;
   int64_t inRegisters = target.registersPerSm / (2 * int64_t(llvm::divideCeil(tile, threads)) * threads);
-  int64_t held = std::min<int64_t>(target.registersPerSm / (kRegistersHeld * threads), target.maxSharedPerBlock / (bytes + kBytesBeside));
+  int64_t held =
+      std::min<int64_t>(target.registersPerSm / (costs.registersHeld * threads), target.maxSharedPerBlock / (bytes + costs.bytesBeside));
   return held > inRegisters ? held : 0;
 }
 
