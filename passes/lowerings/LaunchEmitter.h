@@ -168,6 +168,8 @@ private:
   /// The statements of a launch of scans along launch index `along`: tile by tile, carrying what each scan has come to.
   /// What is reduced over `along` is carried where rounds walk it, and what is computed from that stands behind them.
   mlir::LogicalResult emitScans(int64_t along);
+  /// How many tiles a statement of it carries from round to round: a scan's state, and what is reduced over rows that rounds walk.
+  size_t statesInWalk(size_t member, int64_t along, bool isWalked) const;
   /// What its rounds carry, in the order of its statements.
   Values startOfScans(int64_t along, bool isWalked);
   /// A statement in a round. `state`: what all of them carry, this one's from `next` on, which becomes that of the next statement.

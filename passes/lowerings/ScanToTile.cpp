@@ -13,8 +13,15 @@ namespace kernelc {
 
 using namespace te;
 
-/// Tiles that a reduction over rows has come to: the positions beside the elements that stand there.
-static unsigned statesOf(ReduceOp reduce) { return reduce.isArg() ? 2 : 1; }
+size_t LaunchEmitter::statesInWalk(size_t member, int64_t along, bool isWalked) const {
+  Operation *op = ops_[l_.ops[member]];
+  if (findScanOf(op))
+    return isa<FoldOp>(op) ? cast<FoldOp>(op).getNumComponents() : 1;
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce || !isWalked || !isReducedOver(l_, member, ops_, along))
+    return 0;
+  return reduce.isArg() ? 2 : 1; // (the positions beside the elements that stand there)
+}
 
 SmallVector<Value> LaunchEmitter::startOfScans(int64_t along, bool isWalked) {
   SmallVector<Value> carries;
@@ -24,15 +31,14 @@ SmallVector<Value> LaunchEmitter::startOfScans(int64_t along, bool isWalked) {
     SmallVector<int64_t> beside;
     llvm::copy_if(dims, std::back_inserter(beside), [&](int64_t d) { return d != along; });
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (reduce && isWalked && isReducedOver(l_, n, ops_, along)) {
-      SmallVector<int64_t> full = BodyToTiles(b_, c_, reduce, dims).shapeOf(dims);
-      for (unsigned k = 0; k < statesOf(reduce); ++k) {
+    if (!findScanOf(op)) {
+      for (size_t k = 0; k < statesInWalk(n, along, isWalked); ++k) {
         Type element = k ? b_.getIndexType() : reduce.getYield().getValues()[0].getType();
-        carries.push_back(identityTile(reduce.getKind(), RankedTensorType::get(full, element), reduce.getLoc()));
+        auto type = RankedTensorType::get(BodyToTiles(b_, c_, reduce, dims).shapeOf(dims), element);
+        carries.push_back(identityTile(reduce.getKind(), type, reduce.getLoc()));
       }
-    }
-    if (!findScanOf(op))
       continue;
+    }
     if (auto fold = dyn_cast<FoldOp>(op))
       llvm::append_range(carries, startOfFold(fold, BodyToTiles(b_, c_, fold, dims).shapeOf(beside), fold.getLoc()));
     if (!reduce)
@@ -49,18 +55,15 @@ LogicalResult LaunchEmitter::emitInWalk(size_t member, int64_t along, bool isWal
   ArrayRef<int64_t> dims = l_.dims[member];
   if (auto compute = dyn_cast<ComputeOp>(op))
     return emitPoints(compute, dims, /*whole=*/true);
-  if (auto fold = dyn_cast<FoldOp>(op)) {
-    MutableArrayRef<Value> own = state.slice(next, fold.getNumComponents());
-    next += fold.getNumComponents();
+  MutableArrayRef<Value> own = state.slice(next, statesInWalk(member, along, isWalked));
+  next += own.size();
+  if (auto fold = dyn_cast<FoldOp>(op))
     return emitFoldScan(fold, *findScanOf(op), dims, own);
-  }
   auto reduce = cast<ReduceOp>(op);
   if (std::optional<Scan> scan = findScan(reduce))
-    return emitScan(reduce, *scan, dims, state[next++]);
-  if (!isWalked || !isReducedOver(l_, member, ops_, along))
+    return emitScan(reduce, *scan, dims, own.front());
+  if (own.empty())
     return emitWithinTile(reduce, dims);
-  MutableArrayRef<Value> own = state.slice(next, statesOf(reduce));
-  next += own.size();
   SmallVector<Value> terms = reduceTerms(reduce, dims, own, NameLoc::get(b_.getStringAttr(nameOf(op)), op->getLoc()));
   llvm::copy(terms, own.begin());
   return success(!terms.empty());
@@ -104,13 +107,10 @@ LogicalResult LaunchEmitter::emitBehindWalk(int64_t along, bool isWalked, ArrayR
         return failure();
       continue;
     }
-    auto reduce = dyn_cast<ReduceOp>(op);
-    if (isWalked && reduce && isReducedOver(l_, n, ops_, along)) {
-      if (failed(finishWithinTile(reduce, dims, last.slice(next, statesOf(reduce)))))
-        return failure();
-      next += statesOf(reduce);
-    } else if (findScanOf(op))
-      next += isa<FoldOp>(op) ? cast<FoldOp>(op).getNumComponents() : 1;
+    ArrayRef<Value> own = last.slice(next, statesInWalk(n, along, isWalked));
+    next += own.size();
+    if (!own.empty() && !findScanOf(op) && failed(finishWithinTile(cast<ReduceOp>(op), dims, own)))
+      return failure();
   }
   return success();
 }
