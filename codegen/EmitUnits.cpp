@@ -94,9 +94,10 @@ public:
     return product && firstOf(product) != product;
   }
 
-  explicit ProductRun(cu::WgmmaRegistersOp first) {
-    for (cu::WgmmaRegistersOp last = first, next; (next = neighbour(last, &Operation::getNextNode)); last = next, ++products_) {
-      std::optional<int64_t> by = stepTo(last, next);
+  /// As long as it can be.
+  explicit ProductRun(cu::WgmmaRegistersOp first) : last_(first) {
+    for (cu::WgmmaRegistersOp next; (next = neighbour(last_, &Operation::getNextNode)); last_ = next, ++products_) {
+      std::optional<int64_t> by = stepTo(last_, next);
       if (!by || (products_ > 1 && step_ != *by))
         break;
       step_ = *by;
@@ -108,21 +109,13 @@ public:
   }
 
 private:
-  /// The product whose run `product` belongs to: runs are as long as they can be, from the first one on.
+  /// The product whose run `product` belongs to: of those that could stand in one, runs follow each other from the first on.
   static cu::WgmmaRegistersOp firstOf(cu::WgmmaRegistersOp product) {
-    cu::WgmmaRegistersOp first = product, before;
-    while ((before = neighbour(first, &Operation::getPrevNode)) && stepTo(before, first))
-      first = before;
-    std::optional<int64_t> step;
-    for (cu::WgmmaRegistersOp last = first; last != product;) {
-      cu::WgmmaRegistersOp next = neighbour(last, &Operation::getNextNode);
-      std::optional<int64_t> by = stepTo(last, next);
-      if (step && step != by)
-        first = next, step = std::nullopt;
-      else
-        step = by;
-      last = next;
-    }
+    cu::WgmmaRegistersOp first = product, other;
+    while ((other = neighbour(first, &Operation::getPrevNode)) && stepTo(other, first))
+      first = other;
+    while ((other = ProductRun(first).last_)->isBeforeInBlock(product))
+      first = neighbour(other, &Operation::getNextNode);
     return first;
   }
 
@@ -161,6 +154,7 @@ private:
     return by && *by % 16 == 0 ? by : std::nullopt;
   }
 
+  cu::WgmmaRegistersOp last_;
   int products_ = 1;
   int64_t step_ = 0;
 };
