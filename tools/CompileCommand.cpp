@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kernelc compile: a source text to any of the forms on the way down.
-#include <chrono>
-#include <ctime>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <optional>
 
@@ -11,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "codegen/TextParts.h"
@@ -32,6 +28,7 @@
 #include "tools/Failure.h"
 #include "tools/Files.h"
 #include "tools/Messages.h"
+#include "tools/PhaseTimer.h"
 #include "tools/Source.h"
 
 namespace kernelc::tools {
@@ -44,62 +41,6 @@ struct Settings {
   std::string file, arch = "sm_90a", kind, output = "-", variant = "default", helpers = "inline", dumpTo;
   bool timing = false, remarks = false, general = false;
   std::vector<std::string> facts;
-};
-
-/// What each phase takes of the processors and by the clock, for --timing.
-class Timer {
-public:
-  void phase(const std::string &name) {
-    auto now = std::chrono::steady_clock::now();
-    double cpu = double(std::clock()) * 1e3 / CLOCKS_PER_SEC;
-    if (!current_.empty())
-      add({current_, cpu - cpu_, std::chrono::duration<double, std::milli>(now - start_).count()});
-    current_ = name;
-    start_ = now;
-    cpu_ = cpu;
-  }
-  /// Within the current phase another one, of which there is one line however often it comes.
-  class Other {
-  public:
-    Other(Timer &timer, const std::string &name) : timer_(timer), before_(timer.current_) { timer.phase(name); }
-    ~Other() { timer_.phase(before_); }
-
-  private:
-    Timer &timer_;
-    std::string before_;
-  };
-  void print() {
-    phase("");
-    Phase total{"total", 0, 0};
-    for (const Phase &p : phases_) {
-      print(p);
-      total.cpu += p.cpu;
-      total.wall += p.wall;
-    }
-    print(total);
-  }
-
-private:
-  struct Phase {
-    std::string name;
-    double cpu, wall; ///< milliseconds
-  };
-  static void print(const Phase &p) { std::cerr << absl::StrFormat("%10.3f ms CPU %10.3f ms  %s\n", p.cpu, p.wall, p.name); }
-
-  void add(const Phase &phase) {
-    auto known = std::find_if(phases_.begin(), phases_.end(), [&](const Phase &p) { return p.name == phase.name; });
-    if (known == phases_.end()) {
-      phases_.push_back(phase);
-      return;
-    }
-    known->cpu += phase.cpu;
-    known->wall += phase.wall;
-  }
-
-  std::string current_;
-  std::chrono::steady_clock::time_point start_;
-  double cpu_ = 0;
-  std::vector<Phase> phases_;
 };
 
 std::string kindOfSuffix(const std::string &path) {
@@ -257,12 +198,12 @@ absl::Status withTuned(Session &session, Program &program, const Kernel &kernel,
 /// The code of variants' texts, each compiled once whether or not there is a cache.
 class Codes {
 public:
-  Codes(const Settings &s, Session &session, Timer &timer) : s_(s), session_(session), timer_(timer) {}
+  Codes(const Settings &s, Session &session, PhaseTimer &timer) : s_(s), session_(session), timer_(timer) {}
 
   absl::StatusOr<VariantCode> compile(const Variant &variant, const std::string &programName) {
     auto [known, isNew] = known_.try_emplace(variant.cudaText);
     if (isNew) {
-      Timer::Other phase(timer_, "NVRTC");
+      PhaseTimer::Other phase(timer_, "NVRTC");
       known->second = compileNew(variant, programName);
     }
     return known->second;
@@ -283,7 +224,7 @@ private:
 
   const Settings &s_;
   Session &session_;
-  Timer &timer_;
+  PhaseTimer &timer_;
   std::map<std::string, absl::StatusOr<VariantCode>> known_;
 };
 
@@ -308,7 +249,7 @@ void addRemarks(const Cubin &cubin, std::vector<std::string> &remarks) {
 }
 
 /// The product of one kernel from its compiled variant.
-absl::StatusOr<std::string> finish(const Settings &s, Session &session, Codes &codes, const Kernel &kernel, Timer &timer,
+absl::StatusOr<std::string> finish(const Settings &s, Session &session, Codes &codes, const Kernel &kernel, PhaseTimer &timer,
                                    std::vector<std::string> &remarks) {
   const Variant &variant = kernel.variants[0];
   if (s.kind == "cuda")
@@ -336,7 +277,7 @@ absl::StatusOr<std::string> finish(const Settings &s, Session &session, Codes &c
 /// One run of the command: compiles a file's kernels one after the other, and gathers what all of them share.
 class Compilation {
 public:
-  Compilation(const Settings &s, std::vector<std::string> &remarks, Timer &timer) : s_(s), remarks_(remarks), timer_(timer) {}
+  Compilation(const Settings &s, std::vector<std::string> &remarks, PhaseTimer &timer) : s_(s), remarks_(remarks), timer_(timer) {}
 
   absl::Status run() {
     if (absl::Status read = readProgram(); !read.ok())
@@ -454,7 +395,7 @@ private:
 
   const Settings &s_;
   std::vector<std::string> &remarks_;
-  Timer &timer_;
+  PhaseTimer &timer_;
   std::shared_ptr<Program> program_;
   std::vector<Kernel> kernels_;
   SizeFacts facts_;
@@ -517,7 +458,7 @@ int compileCommand(const std::vector<std::string> &args) {
   if (s.helpers == "separate" && (s.kind != "cuda" || s.output == "-"))
     return options.usageError("--helpers separate writes two files: it needs CUDA text and -o FILE.cu");
   std::vector<std::string> remarks;
-  Timer timer;
+  PhaseTimer timer;
   absl::Status status = Compilation(s, remarks, timer).run();
   if (s.remarks)
     for (const std::string &r : remarks)
