@@ -64,7 +64,11 @@ protected:
     options.diskCache = false;
     return options;
   }
-  void letGo(const std::string &why = "") { std::ofstream(home_ + "/go") << why; }
+  /// The worker sees the file with its text, or none.
+  void letGo(const std::string &why = "") {
+    std::ofstream(home_ + "/go.part") << why;
+    std::filesystem::rename(home_ + "/go.part", home_ + "/go");
+  }
   int64_t loads() { return fakecuda::callCount("cuLibraryLoadData"); }
   /// Launches until code has been loaded, 10 seconds at most.
   void launchUntilLoad(BoundCall &bound, int64_t before) {
